@@ -8,7 +8,6 @@ than wall time where others have the cores; `peak_mb` is the most memory that th
 stage.
 """
 
-import argparse
 import json
 import os
 import resource
@@ -20,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.support.measuring import RESULTS, about, report
+from benchmarks.support.measuring import RESULTS, about, arguments, report
 
 # A stage's figures are of all its parts: "embed" of the assessment's texts, of the documents and of the phrases.
 _STAGES = ("read", "normalize", "export", "estimate", "enrich", "embed", "assess", "project", "tune")
@@ -92,12 +91,11 @@ def _ratios(full: Mapping[str, Any], nightly: Mapping[str, Any]) -> dict[str, fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, RESULTS / "build_speed.json")
     parser.add_argument("catalog", type=Path)
     parser.add_argument("--share", type=float, default=0.01, help="of the tools that change overnight")
     parser.add_argument("--encoder", default="all-MiniLM-L6-v2")
     parser.add_argument("--workspace", type=Path, help="where to build; what it holds already is not made again")
-    parser.add_argument("--json", type=Path, default=RESULTS / "build_speed.json")
     parser.add_argument("--against", type=Path)
     given = parser.parse_args()
     found = about()

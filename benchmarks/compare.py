@@ -34,7 +34,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.support.measuring import BENCHMARKS, DATA, about, on_one_thread
+from benchmarks.support.measuring import BENCHMARKS, DATA, about, arguments, on_one_thread
 from benchmarks.support.peer_figures import selector_rows
 from benchmarks.support.peer_processes import Answered, NotMeasured, ask_selector, definition, kept_answer
 from benchmarks.support.peer_tables import EXPANDED, OURS, OWN_TEXT, markdown, tables
@@ -157,7 +157,7 @@ def store(found: Mapping[str, Any], file: Path) -> None:
 def main() -> None:
     """Measure each folder, print its table, write the JSON."""
     on_one_thread()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("folders", type=Path, nargs="*", metavar="FOLDER", default=DEFAULTS)
     parser.add_argument("--peer", action="append", choices=list(PEERS), help="all of them, if none is named")
     parser.add_argument("--expansions", action="store_true", help="measure the peers with expansions too")
@@ -168,7 +168,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="that each number of callers asks")
     parser.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="of one selector on one set")
     parser.add_argument("--workspace", type=Path, help="keeps builds, vectors and answers; else a temporary folder")
-    parser.add_argument("--json", type=Path, help="replaces the sets of the same names in it, and keeps the others")
     parser.add_argument("--markdown", action="store_true", help="print tables in Markdown")
     asked = parser.parse_args()
     asked.peer = asked.peer or list(PEERS)

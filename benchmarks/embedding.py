@@ -7,7 +7,6 @@ does falls on all alike; a figure is the median over rounds, `of reference` the 
 `cosine` is that of a text's vectors by the copy and by sentence-transformers.
 """
 
-import argparse
 import statistics
 import tempfile
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.support.measuring import RESULTS, about, report
+from benchmarks.support.measuring import RESULTS, about, arguments, report
 from pipeline import records, sources
 from pipeline.encoders.export import ExportCache
 from pipeline.enrichment.chain import FileGenerator
@@ -49,12 +48,11 @@ def texts_of(catalog: Path, tools: int) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, RESULTS / "embedding.json")
     parser.add_argument("catalog", type=Path)
     parser.add_argument("--tools", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--encoder", default="all-MiniLM-L6-v2")
-    parser.add_argument("--json", type=Path, default=RESULTS / "embedding.json")
     parser.add_argument("--against", type=Path)
     given = parser.parse_args()
     found = about()

@@ -27,10 +27,7 @@ def kills(count: int, times: int, rpm: int, seed: int, latency: tuple[float, flo
     draw = random.Random(seed)
     moments = sorted(draw.sample(range(count // 50, count - count // 50), times))
     rows: list[dict[str, Any]] = []
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        running("--rpm", rpm, "--latency", *latency, "--seed", seed) as url,
-    ):
+    with tempfile.TemporaryDirectory() as scratch, running("--rpm", rpm, "--latency", *latency, "--seed", seed) as url:
         folder = Path(scratch)
         (folder / "tools.jsonl").write_text("".join(json.dumps(tool) + "\n" for tool in tools(count)))
         for moment in moments:

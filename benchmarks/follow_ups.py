@@ -5,13 +5,12 @@ Of follow-ups ("yes, do it", "and for Berlin?") none should be refused. The thre
 after answerable ones as alone; of those that are answered alone, none.
 """
 
-import argparse
 import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.support.measuring import DATA, about, report
+from benchmarks.support.measuring import DATA, about, arguments, report
 from quartermaster.evaluation import judgements_of, read_judgements
 from router import Router
 
@@ -60,10 +59,9 @@ def refused(router: Router, dialogues: Sequence[Sequence[str]]) -> int:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("snapshot", type=Path)
     parser.add_argument("--judged", type=Path, metavar="FOLDER", required=True)
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     with Router.open(asked.snapshot) as router:

@@ -11,7 +11,6 @@ past the bar. The second table has the share of requests that are refused, of th
 the others; – where the router gives no probability.
 """
 
-import argparse
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.support.measuring import BENCHMARKS, DATA, about
+from benchmarks.support.measuring import BENCHMARKS, DATA, about, arguments
 from pipeline.build import build
 from pipeline.settings import CatalogSettings, SourceSettings, load
 from quartermaster.evaluation import (
@@ -149,9 +148,8 @@ def present(codes: Sequence[str], folder: Path, console: Console) -> list[Path]:
 
 def main() -> None:
     """Measure the languages, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("codes", nargs="*", metavar="CODE", default=LANGUAGES)
-    parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     console, where, found = Console(width=150, highlight=False), about(), {}
     with tempfile.TemporaryDirectory() as workspace:

@@ -6,7 +6,6 @@ more of another request, and with nothing but itself in other case; then the tim
 multiple of the same requests' without steps.
 """
 
-import argparse
 import random
 import time
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace as with_fields
 
-from benchmarks.support.measuring import about, report
+from benchmarks.support.measuring import about, arguments, report
 from quartermaster.evaluation import Judgement, K, ask, evaluate, judgements_of, read_judgements, with_needs
 from router import Router
 
@@ -64,9 +63,8 @@ def _multiple(router: Router, judged: Sequence[Judgement]) -> float | None:
 
 def main() -> None:
     """Measure and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("pairs", nargs="+", metavar="BENCH=SNAPSHOT")
-    parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     figures = {}
     for pair in asked.pairs:

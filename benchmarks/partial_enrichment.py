@@ -6,7 +6,6 @@ which tools have an expansion (the dense list's part of it cannot be turned off)
 of those whose tools are all expanded, and of those of which none is.
 """
 
-import argparse
 import json
 import random
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.support.measuring import about, report
+from benchmarks.support.measuring import about, arguments, report
 from pipeline.build import build
 from pipeline.settings import load
 from quartermaster.evaluation import Judgement, K, evaluate, judgements_of, read_judgements
@@ -79,11 +78,10 @@ def _snapshot(folder: Path, scratch: Path, expansions: Sequence[str]) -> Snapsho
 
 def main() -> None:
     """Measure a folder, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--recipe", action="append", help="default and published, where none is named")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     found = about()
     figures = measure(asked.folder, asked.recipe or ["default", "published"], asked.seeds)

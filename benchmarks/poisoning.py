@@ -22,7 +22,6 @@ A build that is held or fails counts as what serves then: the snapshot before, o
 or with less than half of its phrases; `named` are attacks that a build names as held. Judged requests hold no build.
 """
 
-import argparse
 import json
 import math
 import re
@@ -38,7 +37,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.support.hostile_builds import Attack, Figures, Guest, Workbench, gains
-from benchmarks.support.measuring import DATA, about, on_one_thread
+from benchmarks.support.measuring import DATA, about, arguments, on_one_thread
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 
 DEMO = Path("catalogs/demo")
@@ -56,10 +55,9 @@ Nights = Callable[[Sequence[Attack], bool], Sequence[Sequence[Guest]]]  # of som
 
 def main() -> None:
     """Measure families of attacks, write the figures, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("attacks", type=Path, nargs="*", metavar="ATTACKS", help="files in place of the known attacks")
     parser.add_argument("--family", action="append", choices=FAMILIES, help="which to measure; by default all")
-    parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     on_one_thread()
     result: Figures = {"about": about(), "figures": {}}

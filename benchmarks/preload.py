@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.support.measuring import about, report
+from benchmarks.support.measuring import about, arguments, report
 from router import Router
 
 REQUESTS = ("give the customer half of the money back", "who is on call", "open an issue, then tell the team") * 34
@@ -31,10 +31,9 @@ def answer(router: Router) -> None:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("snapshot", type=Path)
     parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--as", dest="role", choices=["own", "forked"], help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.role:

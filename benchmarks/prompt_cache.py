@@ -23,7 +23,6 @@ messages read again. Each turn adds messages of 120, 1,000 or 2,000 tokens; the 
 those before; the figures are means of theirs.
 """
 
-import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.support.dialogues import CACHED, TURNS, Dialogue, drawn
-from benchmarks.support.measuring import DATA, about, report
+from benchmarks.support.measuring import DATA, about, arguments, report
 from pipeline.tokens import TokenCounter
 from quartermaster.adapters.openai_responses import ResponsesToolSearch
 from quartermaster.evaluation import read_judgements
@@ -150,10 +149,9 @@ def _messages(dialogue: Dialogue) -> Iterator[list[str]]:
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("snapshot", type=Path)
     parser.add_argument("--judged", type=Path, metavar="FOLDER", help="draw dialogues from its judged requests")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot)

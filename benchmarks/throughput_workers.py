@@ -9,7 +9,6 @@ to the answer's last byte: waiting counts. Memory is that of the processes after
 `own` is what one more worker takes, Pss what all take together, with the supervisor and the page cache. Linux only.
 """
 
-import argparse
 import statistics
 import time
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.load import as_fast_as_answered, at_a_rate, prepared
-from benchmarks.support.measuring import RESULTS, about, on_one_thread, percentiles, report
+from benchmarks.support.measuring import RESULTS, about, arguments, on_one_thread, percentiles, report
 from benchmarks.support.processes import cpu_seconds, held
 from benchmarks.support.timed_requests import own_requests
 from router.snapshot.snapshot import Snapshot
@@ -84,13 +83,12 @@ def _answering(server: Server, workers: int, seconds: float = 120.0) -> list[int
 def main() -> None:
     """Measure, print, write."""
     on_one_thread()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, RESULTS / "throughput_workers.json")
     parser.add_argument("snapshot", type=Path, nargs="+")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 3, 4])
     parser.add_argument("--most", type=int, default=500, help="requests to ask, over and over")
     parser.add_argument("--seconds", type=float, default=8.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3, help="of the requests a second")
-    parser.add_argument("--json", type=Path, default=RESULTS / "throughput_workers.json")
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot[0])

@@ -15,7 +15,6 @@ and numbers, then gives up. It calls what it needs and has, and answers. Hosted 
     search_ms    of the processor in a turn, that the router takes to search, on average
 """
 
-import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +24,7 @@ from typing import Any, Protocol
 
 from benchmarks.support.dialogues import CACHED, TURNS, common, drawn
 from benchmarks.support.hosted_search import Bm25Search, RegexSearch
-from benchmarks.support.measuring import about, report
+from benchmarks.support.measuring import about, arguments, report
 from pipeline.tokens import TokenCounter
 from quartermaster.adapters.openai_items import hosted_tools
 from quartermaster.adapters.openai_responses import ResponsesToolSearch
@@ -268,10 +267,9 @@ def measure(router: Router, dialogues: Sequence[Sequence[Judgement]], count: Cou
 
 def main() -> None:
     """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__)
     parser.add_argument("snapshot", type=Path)
     parser.add_argument("--judged", type=Path, metavar="FOLDER", required=True, help="draw from its judged requests")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     asked = parser.parse_args()
     found = about(asked.snapshot)

@@ -61,10 +61,7 @@ def main() -> None:
     parser.add_argument("--model", default=os.environ.get("OPENAI_MODEL", "gpt-5.4"))
     arguments = parser.parse_args()
     # Thousands of tools, read once and shared by many processes: Router.open(".quartermaster/snapshots/<catalog>").
-    with (
-        OpenAI() as client,
-        Router.from_tools([forecast, ferry_times, book_ferry, find_hotel, rent_bicycle]) as router,
-    ):
+    with OpenAI() as client, Router.from_tools([forecast, ferry_times, book_ferry, find_hotel, rent_bicycle]) as router:
         search = ResponsesToolSearch(router, k=2)
         items: list[Any] = []
         for request in arguments.request:

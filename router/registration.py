@@ -56,12 +56,7 @@ class ToolRegistration(ServedTools):
         return self._with_functions(tool_set)
 
     def replace(
-        self,
-        source: str,
-        tools: "Tools",
-        *,
-        phrases: Mapping[str, Sequence[str]] | None = None,
-        strict: bool = False,
+        self, source: str, tools: "Tools", *, phrases: Mapping[str, Sequence[str]] | None = None, strict: bool = False
     ) -> tuple[ToolRecord, ...]:
         """Make these the only tools of a source, as after MCP's `list_changed`. Return their records.
 

@@ -3,6 +3,7 @@
 A result is `{"about": …, "figures": …}`: where it was measured, and nested numbers by name.
 """
 
+import argparse
 import importlib.metadata
 import json
 import os
@@ -28,19 +29,16 @@ Figures = Mapping[str, Any]
 Clock = Callable[[], float]
 Item = TypeVar("Item")
 
-_PACKAGES = (
-    "numpy",
-    "onnxruntime",
-    "tantivy",
-    "tokenizers",
-    "faiss-cpu",
-    "lancedb",
-    "usearch",
-    "duckdb",
-    "sentence-transformers",
-)
+_PACKAGES = "numpy onnxruntime tantivy tokenizers faiss-cpu lancedb usearch duckdb sentence-transformers".split()
 _ONE_THREAD = {f"{pool}_NUM_THREADS": "1" for pool in ("OMP", "OPENBLAS", "MKL", "RAYON")}
 _ONE_THREAD["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def arguments(description: str | None, json_file: Path | None = None) -> argparse.ArgumentParser:
+    """What every command takes: the file that its figures go to. The description is shown as it stands."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, default=json_file, help="where the figures go")
+    return parser
 
 
 def on_one_thread() -> None:

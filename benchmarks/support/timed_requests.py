@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.support.measuring import arguments
 from router import RoutedTools
 from router.snapshot.snapshot import Snapshot
 
 
 def timing_arguments(description: str | None, most: int) -> argparse.ArgumentParser:
     """What every command takes that asks a snapshot requests."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(description)
     parser.add_argument("snapshot", type=Path)
     parser.add_argument("--requests", type=Path, help="JSONL of large_catalogs; else phrases of the snapshot")
     parser.add_argument("--most", type=int, default=most, help="requests to ask")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--against", type=Path, metavar="STORED", help="a stored run, to print ratios to")
     return parser
 

@@ -96,13 +96,7 @@ class SourceReadings(Database):
                 {**self._place, "held": held, "snapshot": snapshot},
             )
             self.insert(
-                "source_readings",
-                rows,
-                **self._place,
-                read_at=utc_now(),
-                run_id=run,
-                snapshot=snapshot,
-                accepted=False,
+                "source_readings", rows, **self._place, read_at=utc_now(), run_id=run, snapshot=snapshot, accepted=False
             )
 
     def accept(self, snapshot: str, keys: Sequence[str] | None = None) -> None:

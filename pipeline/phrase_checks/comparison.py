@@ -101,10 +101,7 @@ class CatalogComparison:
         """Return what `CatalogVectors.competitors` does, for the texts of these `rows`, ascending."""
         is_known = self._is_known[rows]
         parts = []
-        for places, among in (
-            (np.flatnonzero(~is_known), None),
-            (np.flatnonzero(is_known), self._new_tools),
-        ):
+        for places, among in ((np.flatnonzero(~is_known), None), (np.flatnonzero(is_known), self._new_tools)):
             if len(places) and (among is None or len(among)):
                 found = self._catalog.competitors(texts[places], owners[places], own[places], self._centres, among)
                 parts.append(Competitors(places[found.rows], found.tools, found.scores))

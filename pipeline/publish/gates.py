@@ -46,12 +46,7 @@ def use_command(snapshot: Path) -> str:
 
 
 def hold_reasons(
-    settings: PublishSettings,
-    catalog: Catalog,
-    read: int,
-    rejected: int,
-    enrichment: Enrichment,
-    missing: MissingTools,
+    settings: PublishSettings, catalog: Catalog, read: int, rejected: int, enrichment: Enrichment, missing: MissingTools
 ) -> tuple[str, ...]:
     """Return which shares are too large: of skipped sources, rejected records, tools that failed or were not asked.
 
@@ -128,10 +123,7 @@ class ServedSource:
 
 
 def served_sources(
-    origins: Mapping[str, str],
-    known: Sequence[KnownSource],
-    sources: Sequence[SourceSettings],
-    gaps: Sequence[Gap],
+    origins: Mapping[str, str], known: Sequence[KnownSource], sources: Sequence[SourceSettings], gaps: Sequence[Gap]
 ) -> list[ServedSource]:
     """Return the serving tools by source, without those of skipped sources.
 

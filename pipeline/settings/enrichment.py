@@ -82,7 +82,7 @@ class EnrichmentSettings(Section):
     batch: BatchSettings = BatchSettings()
     """The Batch API."""
     prices: dict[str, Price] = Field(
-        default_factory=lambda: {"gpt-5-mini": Price(input=0.25, cached=0.025, output=2.0)},
+        default_factory=lambda: {"gpt-5-mini": Price(input=0.25, cached=0.025, output=2.0)}
     )
     """Prices by model."""
 

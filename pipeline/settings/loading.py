@@ -37,9 +37,7 @@ OPTIONS = {
 
 
 def load(
-    path: Path,
-    overrides: Mapping[str, Mapping[str, Any]] | None = None,
-    environment: Mapping[str, str] | None = None,
+    path: Path, overrides: Mapping[str, Mapping[str, Any]] | None = None, environment: Mapping[str, str] | None = None
 ) -> CatalogSettings:
     """Return the settings of a folder with `catalog.toml`, or defaults for a file or folder of a known format.
 

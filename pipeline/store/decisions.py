@@ -19,14 +19,7 @@ from pipeline.store.publication import (
     state_of,
 )
 from pipeline.store.serviceable import after_leaving, find_current, is_held, now, rollback_target
-from pipeline.store.signing import (
-    UNSIGNED,
-    Signing,
-    last_number,
-    require_signing,
-    sign_stored,
-    signature_needed,
-)
+from pipeline.store.signing import UNSIGNED, Signing, last_number, require_signing, sign_stored, signature_needed
 from router.errors import SettingsInvalid
 from router.snapshot.store.protocol import Stored
 from router.snapshot.store.state import Pin, StoreState

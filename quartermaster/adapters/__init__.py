@@ -144,7 +144,7 @@ async def answer_call(
         called = search.called(name, arguments)
         try:
             result = await call_tool(call, called.tool_id, called.arguments, remedy)
-        except Exception as error:
+        except Exception as error:  # of the tool itself
             if not tells_errors or isinstance(error, AsynchronousCall | RequestInvalid):
                 raise
             _logger.exception("the call of %s failed", called.tool_id)

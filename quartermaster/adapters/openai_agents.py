@@ -112,7 +112,7 @@ def _function_tool(
             return called.text(as_text(await call_tool(with_context(call, context), called.tool_id, called.arguments)))
         except RequestInvalid as error:
             return str(error)
-        except Exception as error:
+        except Exception as error:  # of the tool itself, for the SDK's own `failure_error_function`
             if failure is None:
                 raise
             _logger.exception("the call of %s failed", record.tool_id)

@@ -36,12 +36,7 @@ class HttpAnswer:
 
 
 async def send(
-    request: HttpRequest,
-    *,
-    timeout_s: float,
-    max_bytes: int,
-    public_only: bool = False,
-    follow_redirects: bool = False,
+    request: HttpRequest, *, timeout_s: float, max_bytes: int, public_only: bool = False, follow_redirects: bool = False
 ) -> HttpAnswer:
     """Return the answer to a request, whose body has at most `max_bytes`.
 

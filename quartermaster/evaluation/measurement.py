@@ -137,11 +137,7 @@ def following(judgements: Sequence[Judgement], router: Router) -> list[Judgement
 
 
 def whole_lists(
-    router: Router,
-    request: str,
-    recipe: Recipe,
-    tool_id: Callable[[int], str] | None = None,
-    needs: Sequence[str] = (),
+    router: Router, request: str, recipe: Recipe, tool_id: Callable[[int], str] | None = None, needs: Sequence[str] = ()
 ) -> dict[str, RankedList]:
     """Return DEPTH tools of every list for a request, the fused one last. `tool_id` reads ids, by default the router.
 

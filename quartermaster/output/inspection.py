@@ -34,7 +34,7 @@ _SECTION_ROWS = 5
 _EMPTY = {"worst_tools": "no tool stands out as worse than the rest; see also thin_descriptions and siblings"}
 _NEXT = {
     "TOOL": "one tool's page",
-    "--table NAME --limit N": "a table or view",
+    "--table NAME --limit N": "a table or view, and what it holds",
     '--sql "SELECT …"': "any question; or open catalog.duckdb with any DuckDB client",
     "--against SNAPSHOT": "what changed between two builds",
 }
@@ -94,12 +94,10 @@ def show_overview(inspection: Inspection, limit: int | None, *, as_json: bool) -
             more = f"quartermaster inspect --table {name} --limit {tables[name].rows}"
             _show(rows, more, short=True, empty=_EMPTY.get(name, "none"))
     print_heading("Tables, views and macros")
-    order = ("view", "macro", "table")
-    listed = [
-        (table.name, table.kind, table.rows, table.comment.partition(". ")[0].rstrip("."))
-        for table in sorted(tables.values(), key=lambda table: (order.index(table.kind), table.name))
-    ]
-    _show(ResultRows(("name", "kind", "rows", "what it holds"), tuple(listed)))
+    listed: dict[str, list[str]] = {"view": [], "macro": [], "table": [], "empty": []}
+    for name, one in sorted(tables.items()):
+        listed["empty" if one.rows == 0 else one.kind].append(f"{name} {one.rows:,}" if one.rows else name)
+    out.print(facts_table((kind, ", ".join(names)) for kind, names in listed.items() if names))
     print_heading("Next")
     out.print(facts_table((f"quartermaster inspect {arguments}", what) for arguments, what in _NEXT.items()))
 

@@ -16,15 +16,7 @@ from pipeline.ledger.discarding import Discarded
 from pipeline.ledger.history import History
 from pipeline.ledger.quarantine import HELD, RELEASED, Quarantine
 from pipeline.sentences import counted, named
-from quartermaster.output.formatting import (
-    MISSING,
-    dollars,
-    facts_table,
-    layout,
-    make_table,
-    megabytes,
-    number_columns,
-)
+from quartermaster.output.formatting import MISSING, dollars, facts_table, layout, make_table, megabytes, number_columns
 from quartermaster.output.terminal import out, plain_text, print_err, print_heading, print_json, print_out
 from router.errors import SettingsInvalid
 

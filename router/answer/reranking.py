@@ -80,7 +80,7 @@ def rerank(scorer: Scorer, request: str, texts: Sequence[str]) -> Reranked:
     try:
         # A list of numbers, a NumPy array or a tensor.
         raw_scores = list(scorer(request, texts))
-    except Exception as error:
+    except Exception as error:  # of a caller's own scorer
         raise RerankingFailed(f"the reranker raised {type(error).__name__}: {error}") from error
     if len(raw_scores) != len(texts):
         raise RerankingFailed(f"the reranker gave {len(raw_scores)} scores for {len(texts)} tools")

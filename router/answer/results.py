@@ -177,7 +177,7 @@ class RoutedTools:
         return f"<RoutedTools: {len(self)} of {self.snapshot}{fits}{': ' if ids else ''}{ids}>"
 
     def _repr_html_(self) -> str:
-        """Return a table for notebooks, with phrases under `explain`. All text in it is escaped: catalogs are untrusted."""
+        """Return a table for notebooks, with phrases under `explain`. All text is escaped: catalogs are untrusted."""
         rows = "".join(
             f"<tr><td>{rank or 'always'}</td><td>{escape(tool.tool_id)}</td>"
             f"<td>{escape(tool.phrase or '')}</td><td>{escape(tool.record.description[:_MAX_CHARACTERS])}</td></tr>"

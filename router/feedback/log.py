@@ -52,12 +52,7 @@ class FeedbackLog:
     _writer: "_Writer | None" = None
 
     def __init__(
-        self,
-        folder: str | Path,
-        *,
-        texts: bool = False,
-        max_bytes: int = 67_108_864,
-        max_queued: int = 10_000,
+        self, folder: str | Path, *, texts: bool = False, max_bytes: int = 67_108_864, max_queued: int = 10_000
     ) -> None:
         """Open a log; the folder is made if it is missing.
 

@@ -21,7 +21,7 @@ _TOKEN = re.compile(
 _DATED = re.compile(r"(?:19|20)\d{6}")  # 20260214
 _NUMBERED = re.compile(
     r"\b(?P<noun>[A-Za-z]{2,30})[\s:,]{1,2}(?:(?:id|no|nr|number|num)\b[\s.:]{0,3}(?:is |of )?)?[#\"'`]?"
-    r"(?P<number>[A-Za-z]{0,3}[-_]?\d[\w-]{0,40})",
+    r"(?P<number>[A-Za-z]{0,3}[-_]?\d[\w-]{0,40})"
 )
 _SAID_ID = re.compile(r"\b(?:id|ids|identifier|uuid|slug)\b[\s:=]{0,3}(?:is |of |= ?)?[\"'`#]?\w*\d", re.IGNORECASE)
 _POINT = re.compile(r"-?\d{1,3}\.\d+\s?°?\s?[NS]?\s?[,;/ ]\s?-?\d{1,3}\.\d+|\d\s?°", re.IGNORECASE)

@@ -16,10 +16,7 @@ from router.snapshot.facets import Facets
 if TYPE_CHECKING:
     from router.selection.profile import Profile, ProfileSnapshot
 else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {"router.selection.profile": "Profile ProfileSnapshot"},
-    )
+    __getattr__, __dir__ = lazy_exports(__name__, {"router.selection.profile": "Profile ProfileSnapshot"})
 
 __all__ = [
     "Admission",

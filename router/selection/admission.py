@@ -86,29 +86,16 @@ def refusal_reason(selection: Selection, record: ToolRecord) -> str | None:
 
 
 def _filters(facets: Facets, selection: Selection) -> Iterator[tuple[str, str, Mask]]:
-    if selection.allow:
-        yield (
-            "allow",
-            f"not allowed by the selection (allow: {_listed(selection.allow)})",
-            facets.matching(selection.allow),
-        )
-    if selection.block:
-        yield (
-            "block",
-            f"blocked by the selection (block: {_listed(selection.block)})",
-            ~facets.matching(selection.block),
-        )
-    if selection.providers:
-        named = _listed(selection.providers)
-        yield "providers", f"its provider is not among {named}", facets.of_providers(selection.providers)
-    if selection.categories:
-        yield (
-            "categories",
-            f"it has none of the categories {_listed(selection.categories)}",
-            facets.of_categories(selection.categories),
-        )
-    if selection.kinds:
-        yield "kinds", f"its kind is none of: {_listed(selection.kinds)}", facets.of_kinds(selection.kinds)
+    if chosen := selection.allow:
+        yield "allow", f"not allowed by the selection (allow: {_listed(chosen)})", facets.matching(chosen)
+    if chosen := selection.block:
+        yield "block", f"blocked by the selection (block: {_listed(chosen)})", ~facets.matching(chosen)
+    if chosen := selection.providers:
+        yield "providers", f"its provider is not among {_listed(chosen)}", facets.of_providers(chosen)
+    if chosen := selection.categories:
+        yield "categories", f"it has none of the categories {_listed(chosen)}", facets.of_categories(chosen)
+    if kinds := selection.kinds:
+        yield "kinds", f"its kind is none of: {_listed(kinds)}", facets.of_kinds(kinds)
     if selection.annotations:
         hints = ", ".join(f"{name} = {json.dumps(value, default=str)}" for name, value in selection.annotations.items())
         yield "annotations", f"its vendor does not declare {hints}", facets.annotated(selection.annotations)

@@ -86,8 +86,7 @@ class Selection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Share | None, Meta(description="The confidence that the request's category needs for that; null for any.")
     ] = None
     candidate_pool_size: Annotated[
-        Count | None,
-        Meta(description="How many tools found are filtered by overlap and score; null for max(5 k, 20)."),
+        Count | None, Meta(description="How many tools found are filtered by overlap and score; null for max(5 k, 20).")
     ] = None
     min_lexical_overlap: Annotated[
         int, Meta(ge=0, le=1_000_000, description="Drop tools that share fewer tokens with the request.")

@@ -53,12 +53,7 @@ class ClusterMonth:
     """Some nights in a folder, with an S3 server. `caches` names the cache of each router."""
 
     def __init__(
-        self,
-        folder: Path,
-        storage: ObjectStorage,
-        seed: int,
-        nights: Sequence[Night],
-        caches: Sequence[str] = CACHES,
+        self, folder: Path, storage: ObjectStorage, seed: int, nights: Sequence[Night], caches: Sequence[str] = CACHES
     ) -> None:
         self._folder, self._storage, self._seed, self._nights = folder, storage, seed, nights
         self._caches = caches

@@ -11,7 +11,6 @@ cache are read every few seconds. Without CATALOG, a folder `snapshots/<catalog>
 built of the demo. The exit code is 1 where anything was wrong. Linux only.
 """
 
-import argparse
 import json
 import os
 import sys
@@ -19,7 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.support.measuring import RESULTS, about, on_one_thread, report
+from benchmarks.support.measuring import RESULTS, about, arguments, on_one_thread, report
 from benchmarks.support.timed_requests import own_requests
 from router.snapshot.snapshot import Snapshot
 from simulations.soak.answers import Known, asked, digests
@@ -70,7 +69,7 @@ def alone(bases: Sequence[Path], bodies: Sequence[Known]) -> list[list[str]]:
 def main() -> int:
     """Soak, print, write; 1 where anything was wrong."""
     on_one_thread()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, RESULTS / "soak.json")
     parser.add_argument("catalog", type=Path, nargs="?")
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--workers", type=int, default=2)
@@ -80,7 +79,6 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=200, help="requests to ask, by turns")
     parser.add_argument("--troubled", type=float, default=0.5, help="share of the time in which workers are killed")
     parser.add_argument("--seed", type=int, default=23)
-    parser.add_argument("--json", type=Path, default=RESULTS / "soak.json")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)

@@ -5,15 +5,7 @@ import re
 import tempfile
 from typing import Any
 
-from benchmarks.support.peers.definitions import (
-    Answer,
-    K,
-    Tools,
-    description,
-    ids_by_name,
-    schema,
-    unique_names,
-)
+from benchmarks.support.peers.definitions import Answer, K, Tools, description, ids_by_name, schema, unique_names
 from benchmarks.support.peers.dense import matrix_order
 from benchmarks.support.peers.embedder import Embedder, model_folder
 from benchmarks.support.peers.lexical import bm25s_order

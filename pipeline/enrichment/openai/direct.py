@@ -11,15 +11,7 @@ from threading import Event
 
 import openai
 
-from pipeline.enrichment.generator import (
-    NEVER,
-    UNASKED,
-    UNREADABLE,
-    GenerationFailure,
-    Outcome,
-    Question,
-    TokenUsage,
-)
+from pipeline.enrichment.generator import NEVER, UNASKED, UNREADABLE, GenerationFailure, Outcome, Question, TokenUsage
 from pipeline.enrichment.openai.answers import OutputMode, read_answer
 from pipeline.enrichment.openai.chat import (
     ABORTING,

@@ -98,32 +98,16 @@ def build(
     """
     from pipeline.build import build as build_snapshot
     from pipeline.build import failures_announced
-    from pipeline.build.plan import plan as plan_build
-    from pipeline.settings import left_out
-    from pipeline.store import catalogs, last_built
-    from quartermaster.output.build import show_plan, show_report
-    from quartermaster.output.sources import show_unread
-
-    def load_settings() -> "CatalogSettings":
-        settings = how.settings(path)
-        show_unread(left_out(path, settings))
-        return settings
+    from quartermaster.output.build import show_report
 
     if plan:
-        settings = load_settings()
-        show_permissions(settings)
-        with ProgressBars() as bars:
-            planned = plan_build(settings, workspace=how.workspace, progress=bars)
-        if as_json:
-            print_json(planned.to_json())
-        else:
-            show_plan(planned)
+        _plan(path, how, as_json=as_json)
         return
     with logging_to_stderr(log_format, log_level, summary=not as_json), ExitStack() as shown:
         drawn = err.is_terminal and log_format is LogFormat.TEXT
         progress: Progress = shown.enter_context(ProgressBars()) if drawn else LoggedProgress()
         with failures_announced(path, how.workspace, allow=how.allow_commands):
-            settings = load_settings()
+            settings = _loaded(path, how)
             how.permit(settings)
             if flow:
                 report = _run_flow(progress, path, how, force=force)
@@ -138,13 +122,45 @@ def build(
             print_json(report.to_json())
         else:
             show_report(report, reasons=log_format is LogFormat.TEXT)
-            others = [name for name in catalogs(how.workspace) if name != settings.name]
-            if others and last_built(how.workspace) == settings.name:
-                chooses = f"--catalog {others[0]}" if len(others) == 1 else "--catalog NAME"
-                print_err(f'search and explain now answer from "{settings.name}"; {chooses} asks another', "yellow")
+            _say_what_answers(how.workspace, settings.name)
             print_out(str(report.snapshot), "bold")
     if report.exit_code:
         raise typer.Exit(report.exit_code)
+
+
+def _loaded(path: Path, how: BuildOptions) -> "CatalogSettings":
+    """Return the settings of a catalog, and name the files that they leave out."""
+    from pipeline.settings import left_out
+    from quartermaster.output.sources import show_unread
+
+    settings = how.settings(path)
+    show_unread(left_out(path, settings))
+    return settings
+
+
+def _plan(path: Path, how: BuildOptions, *, as_json: bool) -> None:
+    """Show what a build would ask a model, and the price."""
+    from pipeline.build.plan import plan
+    from quartermaster.output.build import show_plan
+
+    settings = _loaded(path, how)
+    show_permissions(settings)
+    with ProgressBars() as bars:
+        planned = plan(settings, workspace=how.workspace, progress=bars)
+    if as_json:
+        print_json(planned.to_json())
+    else:
+        show_plan(planned)
+
+
+def _say_what_answers(workspace: Path, built: str) -> None:
+    """Say where a workspace of several catalogs has a new one that answers by default."""
+    from pipeline.store import catalogs, last_built
+
+    others = [name for name in catalogs(workspace) if name != built]
+    if others and last_built(workspace) == built:
+        chooses = f"--catalog {others[0]}" if len(others) == 1 else "--catalog NAME"
+        print_err(f'search and explain now answer from "{built}"; {chooses} asks another', "yellow")
 
 
 def _run_flow(bars: Progress, path: Path, how: BuildOptions, *, force: bool) -> "BuildReport":

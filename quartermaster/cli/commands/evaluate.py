@@ -38,19 +38,36 @@ class BenchOptions:
         return Router.open(place, cache_dir=cache_for(place, self.cache_dir))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sides:
+    """What is measured, and what it is compared with."""
+
+    recipe: RecipeName = None
+    snapshot: SnapshotSource = None
+    against: Annotated[str | None, "Another snapshot's or catalog's folder, or an address, to compare with."] = None
+    against_encoder: Annotated[
+        str | None, "Also build with this encoder, and compare --encoder with it in quality and cost."
+    ] = None
+    against_recipe: Annotated[
+        str | None, "Another recipe to compare with, on the same snapshot or that of --against."
+    ] = None
+
+    def check(self) -> None:
+        """Raise SettingsInvalid where a side is named beside --against-encoder, which builds both."""
+        taken = {"--snapshot": self.snapshot, "--against": self.against, "--against-recipe": self.against_recipe}
+        given = " and ".join(option for option, value in taken.items() if value is not None)
+        if self.against_encoder is not None and given:
+            raise SettingsInvalid(
+                f"--against-encoder builds both sides and asks both by one recipe: leave out {given}, or leave out "
+                "--against-encoder to compare snapshots or recipes"
+            )
+
+
 def evaluate(
     bench: Annotated[Path, "A folder with tools.jsonl and queries.jsonl, or a catalog with judgements."],
     how: BenchOptions,
+    sides: Sides,
     without_expansions: Annotated[bool, "Build without expansions."] = False,
-    recipe: RecipeName = None,
-    snapshot: SnapshotSource = None,
-    against: Annotated[str | None, "Another snapshot's or catalog's folder, or an address, to compare with."] = None,
-    against_encoder: Annotated[
-        str | None, "Also build with this encoder, and compare --encoder with it in quality and cost."
-    ] = None,
-    against_recipe: Annotated[
-        str | None, "Another recipe to compare with, on the same snapshot or that of --against."
-    ] = None,
     needs: Annotated[
         Path | None,
         "JSONL of ids and needs: ask these requests with what a caller would state, and compare with each alone.",
@@ -76,13 +93,7 @@ def evaluate(
     from quartermaster.cli.commands import benches
     from quartermaster.output.evaluation import show_evaluation
 
-    taken = {"--snapshot": snapshot, "--against": against, "--against-recipe": against_recipe}
-    if against_encoder is not None and any(value is not None for value in taken.values()):
-        given = " and ".join(option for option, value in taken.items() if value is not None)
-        raise SettingsInvalid(
-            f"--against-encoder builds both sides and asks both by one recipe: leave out {given}, or leave out "
-            "--against-encoder to compare snapshots or recipes"
-        )
+    sides.check()
     judged = benches.read_bench(bench)
     plain = judged.judgements
     if needs is not None:
@@ -94,20 +105,21 @@ def evaluate(
     if html is not None:
         # Imported now, so that a missing extra fails before the measurement.
         from quartermaster.output.report import write_report
-    other = built = None
+    snapshot, against, other, built = sides.snapshot, sides.against, None, None
     built_by: dict[str, Any] = {"expansions": not without_expansions, "generator": how.generator}
     count = len(judged.judgements)
     with ProgressBars() as bars:
-        if against_encoder is not None:
-            built = benches.build_both(bench, how.workspace, bars, (how.encoder, against_encoder), **built_by)
+        if sides.against_encoder is not None:
+            encoders = (how.encoder, sides.against_encoder)
+            built = benches.build_both(bench, how.workspace, bars, encoders, **built_by)
             snapshot, against = (str(one.snapshot) for one in built)
         router = how.open(snapshot or benches.build_bench(bench, how.workspace, bars, encoder=how.encoder, **built_by))
-        if against is not None or against_recipe is not None or needs is not None:
-            second = router if against is None else how.open(against)
+        if against is not None or sides.against_recipe is not None or needs is not None:
+            second, its_recipe = router if against is None else how.open(against), sides.against_recipe or sides.recipe
             bars.start("evaluate", count)
-            other = evaluation.ask(second, plain, against_recipe or recipe, whole=False, advance=bars.advance)
+            other = evaluation.ask(second, plain, its_recipe, whole=False, advance=bars.advance)
         bars.start("evaluate", count)
-        measured = evaluation.ask(router, judged.judgements, recipe, advance=bars.advance)
+        measured = evaluation.ask(router, judged.judgements, sides.recipe, advance=bars.advance)
         result: dict[str, Any] = evaluation.figures(measured, judged.name, k or ())
         if ablate:
             bars.start("ablate", count * len(evaluation.removable_signals(measured)))

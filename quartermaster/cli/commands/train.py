@@ -24,8 +24,7 @@ def train(
     base: Annotated[str, "The encoder to train, as --encoder of build."] = "auto",
     rank: Annotated[int, typer.Option(min=0, help="Rank of the low-rank deltas; 0 trains all weights.")] = 16,
     rate: Annotated[
-        float | None,
-        typer.Option(min=1e-8, help="The highest learning rate; by default .001, or 2e-5 with --rank 0."),
+        float | None, typer.Option(min=1e-8, help="The highest learning rate; by default .001, or 2e-5 with --rank 0.")
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often the requests are read.")] = 3,
     steps: Annotated[int, typer.Option(min=1, help="The most steps.")] = 2_000,

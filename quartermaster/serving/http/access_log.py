@@ -67,7 +67,7 @@ def logged(app: ASGIApp, metrics: Metrics) -> ASGIApp:
 
         try:
             await app(scope, receive, record_and_send)
-        except Exception as error:
+        except Exception as error:  # unforeseen: the line of the request is written all the same
             _logger.exception("%s %s failed", scope["method"], route_of(scope))
             if status and not complete:  # close the connection, so that half an answer is not taken for a whole one
                 raise

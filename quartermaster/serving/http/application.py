@@ -44,11 +44,7 @@ class Served:
 
 
 def app(
-    router: Router,
-    settings: HttpSettings | None = None,
-    *,
-    inspect: OpenInspection | None = None,
-    closes: bool = False,
+    router: Router, settings: HttpSettings | None = None, *, inspect: OpenInspection | None = None, closes: bool = False
 ) -> ASGIApp:
     """Return the app over an opened router, which the caller closes, or with `closes` the end of the app.
 

@@ -104,8 +104,7 @@ class _Handed(msgspec.Struct):
 
     withheld: Annotated[list[WithheldText], Meta(description="Steering text and hidden characters that were left out.")]
     unusable: Annotated[
-        str,
-        Meta(description="Why no model should be handed the tool; empty for a tool that can be called."),
+        str, Meta(description="Why no model should be handed the tool; empty for a tool that can be called.")
     ]
 
 

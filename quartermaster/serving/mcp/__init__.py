@@ -18,12 +18,4 @@ from quartermaster.serving.mcp.stdio import serve_stdio
 from quartermaster.serving.mcp.upstream import Upstream, UpstreamFailed
 from quartermaster.serving.mcp.upstreams import Upstreams, connected, list_tools
 
-__all__ = [
-    "Upstream",
-    "UpstreamFailed",
-    "Upstreams",
-    "connected",
-    "list_tools",
-    "serve_stdio",
-    "server",
-]
+__all__ = ["Upstream", "UpstreamFailed", "Upstreams", "connected", "list_tools", "serve_stdio", "server"]

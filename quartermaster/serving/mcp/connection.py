@@ -163,7 +163,7 @@ class Connection:
                 listeners.start_soon(self._report_tools, session)
                 await session.ended.wait()
                 listeners.cancel_scope.cancel()
-        except Exception as error:
+        except Exception as error:  # exception groups of the transport
             if session is None:
                 raise  # to `open`
             self._lost = cause_of(error)

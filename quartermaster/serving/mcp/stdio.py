@@ -44,10 +44,7 @@ def serve_stdio(served: Server[Any], *, max_message_bytes: int = MAX_MESSAGE_BYT
             # The transport reads in a thread, which a signal cannot end: a stopped server would wait for its client.
             is_file = stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
             lines: Any = None if is_file else _lines(max_message_bytes)
-            async with (
-                stdio_server(stdin=lines) as (reading, writing),
-                served.lifespan(served) as state,
-            ):
+            async with stdio_server(stdin=lines) as (reading, writing), served.lifespan(served) as state:
                 options = served.create_initialization_options()
                 await serve_loop(served, reading, writing, lifespan_state=state, init_options=options)
 

@@ -1,6 +1,7 @@
 """The paths of the pages: `/`, `/tools`, `/tools/{id}`, `/misses`, `/left-out`, `/builds`, and the style sheet."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ OpenInspection = Callable[[Path], Any]
 ShowPage = Callable[[Request, Caller], Response]
 _MOST_BUILDS = 60  # rows
 _DROPPED = "dropped"
+_STYLE = files(__package__).joinpath("style.css").read_bytes()
 _MOST_LEFT_OUT, _MOST_WORST = 500, 100  # rows
 
 
@@ -34,87 +36,94 @@ def pages(inspect: OpenInspection | None, suggestions: Suggestions | None = None
 
     A caller whose profile leaves tools out sees only records: the inspection database knows other tools.
     """
-    style = files(__package__).joinpath("style.css").read_bytes()
+    shown: dict[str, ShowPage] = {"/": _route, "/tools": _browse, "/style.css": _style_sheet}
+    shown["/tools/{tool_id:path}"] = partial(_tool, inspect, MAX_PHRASE if suggestions else 0)
+    inspected = {"/misses": _misses, "/left-out": _left_out, "/builds": _builds}
+    return shown | {path: partial(show, inspect) for path, show in inspected.items()}
 
-    def route(request: Request, caller: Caller) -> Response:
-        form = form_of(request.query_params)
-        if form["request"]:
-            return _answer(caller, form, request.query_params)
-        router = caller.router
-        samples, judged = sample_requests(router)
-        values: dict[str, Any] = {"samples": samples, "judged": judged, "providers": router.providers}
-        values["facts"] = facts(router.manifest, len(router))
-        return _page(router, "route.jinja", "Route a request", form=form, filtered=False, **values)
 
-    def browse(request: Request, caller: Caller) -> Response:
-        router = caller.router
-        q, provider, after = (request.query_params.get(name, "") for name in ("q", "provider", "after"))
-        listing = list_tools(router, q, provider, after)
-        caller.actions.offer(record.tool_id for record, _ in listing.tools)
-        values: dict[str, Any] = {"q": q, "provider": provider, "after": after, "listing": listing}
-        return _page(router, "browse.jinja", "Tools", **values, providers=router.providers)
+def _route(request: Request, caller: Caller) -> Response:
+    form = form_of(request.query_params)
+    if form["request"]:
+        return _answer(caller, form, request.query_params)
+    router = caller.router
+    samples, judged = sample_requests(router)
+    values: dict[str, Any] = {"samples": samples, "judged": judged, "providers": router.providers}
+    values["facts"] = facts(router.manifest, len(router))
+    return _page(router, "route.jinja", "Route a request", form=form, filtered=False, **values)
 
-    def tool(request: Request, caller: Caller) -> Response:
-        router, tool_id = caller.router, request.path_params["tool_id"]
-        asked = request.query_params.get("request", "")[:MAX_REQUEST].strip()
-        record = router.record(tool_id)
-        if record is None:
-            missing = f"The snapshot has no tool {tool_id!r}."
-            return _page(router, "base.jinja", "No such tool", 404, message=missing)
-        caller.actions.described.append(tool_id)
-        if asked:
-            caller.actions.texts.append(asked)
-        inspected, problem = inspected_by(caller, lambda opened: opened.tool(tool_id))
-        values: dict[str, Any] = {
-            "record": record,
-            "instructions": router.instructions(tool_id),
-            "inspected": inspected,
-            "problem": problem,
-            "phrases": _phrases(inspected) if inspected else [],
-            "needs": router.prerequisites(tool_id),
-            "needed_by": router.needed_by(tool_id),
-            "tokens": router.tokens(tool_id) or {},
-            "max_phrase": MAX_PHRASE if suggestions else 0,
-            "suggested": request.query_params.get("suggested", ""),
-        }
-        return _page(router, "tool.jinja", tool_id, **values, **_diagnosis_values(router, tool_id, asked))
 
-    def misses(_request: Request, caller: Caller) -> Response:
-        worst, problem = inspected_by(caller, lambda opened: opened.table("worst_tools", _MOST_WORST))
-        router = caller.router
-        evaluation = (router.manifest.evaluation or {}) if caller.sees_all else {}
-        values: dict[str, Any] = {"worst": worst, "problem": problem, "evaluation": evaluation}
-        values |= {"sample": next(iter(router.tools)).tool_id, "reports": router.feedback_log is not None}
-        return _page(router, "misses.jinja", "Misses", **values)
+def _browse(request: Request, caller: Caller) -> Response:
+    router = caller.router
+    q, provider, after = (request.query_params.get(name, "") for name in ("q", "provider", "after"))
+    listing = list_tools(router, q, provider, after)
+    caller.actions.offer(record.tool_id for record, _ in listing.tools)
+    values: dict[str, Any] = {"q": q, "provider": provider, "after": after, "listing": listing}
+    return _page(router, "browse.jinja", "Tools", **values, providers=router.providers)
 
-    def left_out(request: Request, caller: Caller) -> Response:
-        chosen = request.query_params.get("check", "")
-        found, problem = inspected_by(caller, lambda opened: _left_out(opened, chosen))
-        counts, rows = found or ([], [])
-        values: dict[str, Any] = {"counts": counts, "rows": rows, "chosen": chosen, "problem": problem}
-        return _page(caller.router, "left_out.jinja", "Left out", **values)
 
-    def builds(_request: Request, caller: Caller) -> Response:
-        nights, problem = inspected_by(caller, lambda opened: opened.table("nights", _MOST_BUILDS).to_json()["rows"])
-        return _page(caller.router, "builds.jinja", "Builds", nights=nights, problem=problem)
+def _tool(inspect: OpenInspection | None, max_phrase: int, request: Request, caller: Caller) -> Response:
+    router, tool_id = caller.router, request.path_params["tool_id"]
+    asked = request.query_params.get("request", "")[:MAX_REQUEST].strip()
+    record = router.record(tool_id)
+    if record is None:
+        missing = f"The snapshot has no tool {tool_id!r}."
+        return _page(router, "base.jinja", "No such tool", 404, message=missing)
+    caller.actions.described.append(tool_id)
+    if asked:
+        caller.actions.texts.append(asked)
+    inspected, problem = _inspected(inspect, caller, lambda opened: opened.tool(tool_id))
+    values: dict[str, Any] = {
+        "record": record,
+        "instructions": router.instructions(tool_id),
+        "inspected": inspected,
+        "problem": problem,
+        "phrases": _phrases(inspected) if inspected else [],
+        "needs": router.prerequisites(tool_id),
+        "needed_by": router.needed_by(tool_id),
+        "tokens": router.tokens(tool_id) or {},
+        "max_phrase": max_phrase,
+        "suggested": request.query_params.get("suggested", ""),
+    }
+    return _page(router, "tool.jinja", tool_id, **values, **_diagnosis_values(router, tool_id, asked))
 
-    def inspected_by(caller: Caller, ask: Callable[[Any], Any]) -> tuple[Any, str]:
-        """Return what the inspection database answers, None with the reason where it cannot be asked."""
-        folder = caller.router.folder
-        if folder is None or inspect is None or not caller.sees_all:
-            return None, "this page is served without access to catalog.duckdb"
-        try:
-            with inspect(folder) as opened:
-                return ask(opened), ""
-        except QuartermasterError as error:  # the tool was registered at run time, or there is no database
-            return None, str(error)
 
-    def style_sheet(_request: Request, _caller: Caller) -> Response:
-        return Response(style, media_type="text/css", headers={"Cache-Control": "no-cache"})
+def _misses(inspect: OpenInspection | None, _request: Request, caller: Caller) -> Response:
+    worst, problem = _inspected(inspect, caller, lambda opened: opened.table("worst_tools", _MOST_WORST))
+    router = caller.router
+    evaluation = (router.manifest.evaluation or {}) if caller.sees_all else {}
+    values: dict[str, Any] = {"worst": worst, "problem": problem, "evaluation": evaluation}
+    values |= {"sample": next((tool.tool_id for tool in router.tools), "…"), "reports": router.feedback_log is not None}
+    return _page(router, "misses.jinja", "Misses", **values)
 
-    shown = {"/": route, "/tools": browse, "/tools/{tool_id:path}": tool, "/misses": misses}
-    shown |= {"/left-out": left_out, "/builds": builds}
-    return {**shown, "/style.css": style_sheet}
+
+def _left_out(inspect: OpenInspection | None, request: Request, caller: Caller) -> Response:
+    chosen = request.query_params.get("check", "")
+    found, problem = _inspected(inspect, caller, lambda opened: _rows_left_out(opened, chosen))
+    counts, rows = found or ([], [])
+    values: dict[str, Any] = {"counts": counts, "rows": rows, "chosen": chosen, "problem": problem}
+    return _page(caller.router, "left_out.jinja", "Left out", **values)
+
+
+def _builds(inspect: OpenInspection | None, _request: Request, caller: Caller) -> Response:
+    nights, problem = _inspected(inspect, caller, lambda opened: opened.table("nights", _MOST_BUILDS).to_json()["rows"])
+    return _page(caller.router, "builds.jinja", "Builds", nights=nights, problem=problem)
+
+
+def _inspected(inspect: OpenInspection | None, caller: Caller, ask: Callable[[Any], Any]) -> tuple[Any, str]:
+    """Return what the inspection database answers, None with the reason where it cannot be asked."""
+    folder = caller.router.folder
+    if folder is None or inspect is None or not caller.sees_all:
+        return None, "this page is served without access to catalog.duckdb"
+    try:
+        with inspect(folder) as opened:
+            return ask(opened), ""
+    except QuartermasterError as error:  # the tool was registered at run time, or there is no database
+        return None, str(error)
+
+
+def _style_sheet(_request: Request, _caller: Caller) -> Response:
+    return Response(_STYLE, media_type="text/css", headers={"Cache-Control": "no-cache"})
 
 
 def _page(router: Router, template: str, title: str, status: int = 200, **values: Any) -> Response:
@@ -186,7 +195,7 @@ def _phrases(inspected: Any) -> list[tuple[str, tuple[str, ...], str, str]]:
     return [*indexed, *dropped]
 
 
-def _left_out(opened: Any, check: str) -> tuple[list[Any], list[Any]]:
+def _rows_left_out(opened: Any, check: str) -> tuple[list[Any], list[Any]]:
     """Return how many texts each check left out, most first, and those of one check, or of all."""
     counts = opened.rows("SELECT check_name, count(*) AS texts FROM left_out GROUP BY ALL ORDER BY texts DESC, 1")
     rows = opened.rows("FROM left_out WHERE ? IN ('', check_name) LIMIT ?", [check, _MOST_LEFT_OUT])

@@ -108,11 +108,7 @@ def _expanded(tools: Sequence[_Tool], indexes: Mapping[Signal, FieldIndex]) -> N
     return np.array(marks, np.uint8) if Expanded.YES in marks and set(marks) != {Expanded.YES} else None
 
 
-def _manifest(
-    tools: Sequence[_Tool],
-    indexes: Mapping[Signal, FieldIndex],
-    encoder: OpenedEncoder | None,
-) -> Manifest:
+def _manifest(tools: Sequence[_Tool], indexes: Mapping[Signal, FieldIndex], encoder: OpenedEncoder | None) -> Manifest:
     versions = {"format": FORMAT_VERSION, "text": TEXT_VERSION, "projection": field_text.PROJECTION_VERSION}
     given = sum(bool(tool.documents.phrases) for tool in tools)
     content = fingerprint(

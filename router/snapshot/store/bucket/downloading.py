@@ -78,12 +78,7 @@ def _fetch(
 
 
 def _append(
-    objects: Objects,
-    sha256: str,
-    length: int,
-    file: BinaryIO,
-    hashed: Callable[[bytes], None],
-    stop: threading.Event,
+    objects: Objects, sha256: str, length: int, file: BinaryIO, hashed: Callable[[bytes], None], stop: threading.Event
 ) -> None:
     """Append one range to a file. A server that sends more than was asked for is not read further."""
     left = length

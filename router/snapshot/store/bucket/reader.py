@@ -209,12 +209,7 @@ class BucketReader:
             timer.cancel()
 
     def _pull(
-        self,
-        name: str,
-        *,
-        anew: bool,
-        report: Report = lambda done, total: None,
-        stop: threading.Event | None = None,
+        self, name: str, *, anew: bool, report: Report = lambda done, total: None, stop: threading.Event | None = None
     ) -> Pulled | None:
         stop = stop or self._stop
         try:
