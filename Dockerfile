@@ -42,8 +42,9 @@ WORKDIR /srv/quartermaster
 USER 10001
 
 FROM user AS worker
-# The encoder that the image holds, exported into the workspace: its snapshots link to it.
+# The encoder that the image holds, exported into the workspace: its snapshots link to it. One of the hub is kept there too.
 ENV QUARTERMASTER_VECTORS__ENCODER=minilm-tools-v1 \
+    HF_HOME=/srv/quartermaster/.quartermaster/huggingface \
     QUARTERMASTER_CACHE=/srv/quartermaster/.quartermaster \
     PREFECT_HOME=/srv/prefect \
     MPLCONFIGDIR=/tmp

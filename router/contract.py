@@ -127,8 +127,9 @@ _Many = Meta(max_length=4096)
 class EncoderManifest:
     """The encoder that made a snapshot's vectors; requests must be encoded by the same one.
 
-    `pooling` is "mean", "cls" or "max"; `query_prefix` is put before every request; `dim` is the length of a vector;
-    `max_length` is in tokens; `precision` ("fp32" or "int8") is that of the ONNX export that the router runs.
+    `pooling` is "mean", "cls" or "max"; `query_prefix` is put before every request, `document_prefix` before every text
+    of a tool; `dim` is the length of a vector; `max_length` is in tokens; `precision` ("fp32" or "int8") is that of the
+    ONNX export that the router runs.
     """
 
     model: _Text
@@ -138,6 +139,7 @@ class EncoderManifest:
     dim: Annotated[int, Meta(ge=1, le=65_536)]
     max_length: Annotated[int, Meta(ge=0, le=1_000_000)]
     precision: _Name
+    document_prefix: _Text = ""
 
     @property
     def described(self) -> str:
@@ -151,8 +153,6 @@ class Manifest:
 
     `sequence` is the number of the snapshot in its store, from 1; 0 in those of versions that gave none.
     `inputs_hash` is `content_hash` without what depends on the snapshot that served before; empty in old ones.
-    `preferred_encoder` is the model that `auto` tried first; empty where the settings named the encoder, None in
-    snapshots of versions that did not tell.
     `versions` has the keys format, text, projection and prompt. `files` maps each path in the snapshot to its sha256,
     `sizes` that to bytes; empty in snapshots of versions that told none.
     `counts` has at least the keys tools and phrases. `recipe` is the default recipe as JSON. `held` lists the reasons
@@ -193,7 +193,6 @@ class Manifest:
     token_details: Annotated[tuple[_Name, ...], _Few] = UNNAMED_TOKEN_DETAILS
     sequence: _Count = 0
     inputs_hash: _Text = ""
-    preferred_encoder: _Text | None = None
     sizes: Annotated[Mapping[_Sha256, _Count], _Many] = field(default_factory=dict)
 
     @property

@@ -1,6 +1,6 @@
 """The stage that holds back single tools: the rest of the build goes on without them."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 
 from pipeline.build.expanding import reuse
+from pipeline.build.reading import judged_requests
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import ScreenedExpansion
-from pipeline.errors import SettingsInvalid, SnapshotInvalid
+from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTexts, served_expansions, served_texts
 from pipeline.ledger import QuarantinedTool
 from pipeline.ledger.quarantine import HELD, RELEASED
 from pipeline.publish.quarantine import ChangedTools, Served, changed_tools, exceeds, measure_gains, probes_of
 from pipeline.records import Catalog, record_hash, unread_notices
-from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from router.fingerprint import canonical_json
 from router.snapshot.snapshot import Snapshot
 from router.tools.field_text import project_record
@@ -157,7 +157,7 @@ def _measure(
     if isinstance(base, str) or state.encoder is None:
         context.clock.note(f"{len(hashes):,} new or changed tools were not tried on other tools' requests: {base}")
         return []
-    probes = probes_of(base, _judgements(context), gone, settings.max_probes)
+    probes = probes_of(base, judged_requests(context), gone, settings.max_probes)
     if len(probes) < _FEWEST_PROBES:
         return []
     tried = [
@@ -196,15 +196,6 @@ def _open(state: BuildState, serving: Path) -> Snapshot | str:
     if snapshot.encoder is None or snapshot.manifest.encoder != state.encoder.exports.of_requests().spec:
         return "the snapshot that serves has another encoder"
     return snapshot
-
-
-def _judgements(context: BuildContext) -> Sequence[Judgement]:
-    """Return the catalog's judged requests; none where they cannot be read, which the regression gate reports."""
-    file = judgements_of(context.settings.folder)
-    try:
-        return read_judgements(file) if file else ()
-    except SettingsInvalid:
-        return ()
 
 
 def _served_tools(

@@ -1,17 +1,24 @@
 """The first stages of a build: sources and records are read, generators and the encoder chosen, the cost estimated."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
 from pipeline.build.assessing import CHECKS_VERSION
-from pipeline.build_state import BuildContext, BuildEncoder, BuildState
+from pipeline.build_state import SERVING_AREA, BuildContext, BuildEncoder, BuildState, serving_folder
+from pipeline.encoders.named import NAMED, is_english
 from pipeline.enrichment.by_hand import HandPhrases, unread_expansions
 from pipeline.enrichment.chain import FileGenerator, generators
 from pipeline.enrichment.estimate import estimate
-from pipeline.errors import SnapshotInvalid
+from pipeline.errors import SettingsInvalid, SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTools
+from pipeline.store import SnapshotStore
 from pipeline.vectors import Embedding, EncoderExports, EncoderModel
+from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from router.contract import EncoderManifest, Manifest
+from router.tools.foreign_text import foreign_script
+
+_MANY = 0.1  # of a catalog's tools, or of its judged requests
 
 
 def read(context: BuildContext) -> BuildState:
@@ -21,7 +28,7 @@ def read(context: BuildContext) -> BuildState:
     """
     settings, clock = context.settings, context.clock
     state = _read_catalog(context)
-    state.encoder = _encoder(context)
+    state.encoder = _encoder(context, state.catalog)
     clock.start("estimate", None)
     state.estimated = estimate(
         state.catalog,
@@ -63,16 +70,20 @@ def _read_catalog(context: BuildContext) -> BuildState:
     return state
 
 
-def _encoder(context: BuildContext) -> BuildEncoder | None:
+def _encoder(context: BuildContext, catalog: records.Catalog) -> BuildEncoder | None:
     """Return the encoder, exported; None where no vectors are wanted."""
     settings, clock, execution = context.settings.vectors, context.clock, context.execution
     if settings.encoder != "none":
         clock.start("resolve", None)
-    model = execution.run("resolve", vectors.resolve_encoder, settings, clock)
+    of_area = context.area == SERVING_AREA  # an experiment's own store serves nobody
+    serving = encoder_serving(context.serving) if of_area else catalog_encoder(context.workspace, context.settings.name)
+    model = execution.run("resolve", vectors.resolve_encoder, settings, clock, serving)
     if (change := encoder_change(context.serving, model)) is not None:
         clock.note(change)
     if model is None:
         return None
+    if (advice := _multilingual_advice(model, catalog, judged_requests(context))) is not None:
+        clock.note(advice)
     storage = execution.storage.lasting if execution.storage else None
     exports = EncoderExports(settings, model, execution, vectors.user_cache(model, context.workspace, clock, storage))
     exports.of_requests()  # now: where it cannot be made, the build stops before it asks anything
@@ -80,6 +91,38 @@ def _encoder(context: BuildContext) -> BuildEncoder | None:
         model, exports.of_tools(), settings.batch_size, context.ledger, execution, clock, context.scratch
     )
     return BuildEncoder(exports, embedding)
+
+
+def judged_requests(context: BuildContext) -> Sequence[Judgement]:
+    """Return the catalog's judged requests; none where they cannot be read, which the regression gate reports."""
+    file = judgements_of(context.settings.folder)
+    try:
+        return read_judgements(file) if file else ()
+    except SettingsInvalid:
+        return ()
+
+
+def _multilingual_advice(model: EncoderModel, catalog: records.Catalog, judged: Sequence[Judgement]) -> str | None:
+    """Return what to say where the encoder is made for English, and many tools or judged requests are not English."""
+    if not is_english(model.name):
+        return None
+    requests = [judgement.request for judgement in judged]
+    for kind, others, of in (
+        ("tools", len(catalog.unread), len(catalog.records)),
+        ("judged requests", sum(foreign_script(request) != "" for request in requests), len(requests)),
+    ):
+        if others and others >= _MANY * of:
+            other = NAMED["multilingual"]
+            return (
+                f"{others:,} of {of:,} {kind} are not English, for which {model.name} is made: encoder = "
+                f'"multilingual" is {other.id}, {other.megabytes} MB, once'
+            )
+    return None
+
+
+def catalog_encoder(workspace: Path, catalog: str) -> EncoderManifest | None:
+    """Return the encoder of the snapshot of a catalog that serves in a workspace, as `encoder_serving` does."""
+    return encoder_serving(serving_folder(SnapshotStore(workspace, catalog)))
 
 
 def encoder_serving(serving: Path | None) -> EncoderManifest | None:

@@ -129,7 +129,6 @@ def _manifest(
         field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
         sequence=decisions.next_sequence(context.store),
         inputs_hash=state.inputs_hash,
-        preferred_encoder=settings.vectors.preferred_name,
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from pipeline.encoders.automatic import PREFERRED
 from pipeline.errors import SettingsInvalid
 from pipeline.settings.base import Duration, Section, Share
 from pipeline.store.private_keys import PEM_START
@@ -22,14 +21,19 @@ CandidateEngine = Literal["faiss", "lancedb"]
 class VectorSettings(Section):
     """The encoder, which turns texts into vectors."""
 
+    removed: ClassVar[Mapping[str, str]] = {
+        "preferred": '"auto" asks the hub for nothing any more: name the model in vectors.encoder. See docs/models.md'
+    }
+
     encoder: str = "auto"
-    """A sentence-transformers model by name or folder, a delta's folder, `minilm-tools-v1` (the delta that comes with
-    Quartermaster, over the packaged all-MiniLM-L6-v2), `all-MiniLM-L6-v2` without it, `none`, or `auto`: `preferred` if
-    it is on disk or the hub answers, else `minilm-tools-v1`."""
-    preferred: str = PREFERRED
-    """The model that `auto` tries first."""
+    """`bge`, `bge-base`, `bge-large`, `multilingual`, a sentence-transformers model by its id on the hub (`id@revision`
+    pins one) or its folder, a delta's folder, `minilm-tools-v1` (the delta that comes with Quartermaster, over the
+    packaged all-MiniLM-L6-v2), `all-MiniLM-L6-v2` without it, `none`, or `auto`: the encoder of the snapshot that
+    serves, at first `minilm-tools-v1`. See docs/models.md."""
     query_prefix: str | None = None
     """Text before each request; by default as the model declares it."""
+    document_prefix: str | None = None
+    """Text before each text of a tool; by default as the model declares it."""
     precision: Literal["auto", "fp32", "int8"] = "auto"
     """The precision of requests. `auto` is int8 where it agrees with the model, else fp32. Tools are always embedded in
     fp32."""
@@ -38,13 +42,6 @@ class VectorSettings(Section):
     engine: CandidateEngine = "faiss"
     """What finds the candidates of a large catalog: `faiss` in an index that a router holds in memory, `lancedb` in a
     table on disk. The second takes the extra `lancedb`, in builds and routers. See docs/past_one_machine.md."""
-
-    @property
-    def preferred_name(self) -> str:
-        """Return the name of the model that `auto` tries first, without the path of a folder; empty without `auto`."""
-        if self.encoder != "auto":
-            return ""
-        return Path(self.preferred).name if Path(self.preferred).is_dir() else self.preferred
 
 
 class TuningSettings(Section):

@@ -1,6 +1,7 @@
 """Texts → vectors. `model` chooses the encoder, `exports` makes its ONNX copies, checked against the model itself.
 
-`embedding` runs an export over many texts, with the ledger's memory of known texts; `cost` measures an encoder.
+`download` finds models of the hub, `embedding` runs an export over many texts, with the ledger's memory of known texts,
+`cost` measures an encoder.
 """
 
 from pipeline.encoders.export import EncoderModel

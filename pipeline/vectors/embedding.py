@@ -33,7 +33,7 @@ _TEXTS_A_STAGE = 1024  # committed together: a kill costs some ten seconds of em
 
 
 class BatchEncoder:
-    """Encodes texts as they are, without the query prefix, by an exported encoder that loads at the first text."""
+    """Encodes texts as they are, without a prefix, by an exported encoder that loads at the first text."""
 
     def __init__(self, export: Export, batch_size: int = 16, threads: int | None = None) -> None:
         """Load nothing yet. `batch_size` bounds the texts of a batch; `threads` is the number of cores where None."""
@@ -54,7 +54,7 @@ class BatchEncoder:
         pool = ThreadPoolExecutor(self._threads, "encoder")
 
         def encode(rows: NDArray[np.int64]) -> int:
-            vectors[rows] = encoder.encode([texts[row] for row in rows])
+            vectors[rows] = encoder.encode_as_is([texts[row] for row in rows])
             return len(rows)
 
         try:
@@ -126,13 +126,14 @@ class Embedding:
     scratch: ScratchFolder
     embedded: int = 0
 
-    def embed(self, texts: Iterable[str]) -> list[str]:
+    def embed(self, texts: Iterable[str], prefix: str | None = None) -> list[str]:
         """Put the vectors of texts into the ledger, where they are not there yet, and return the hashes of all.
 
-        New ones are embedded in the order of their hashes, so that the batches do not depend on how they came.
+        Each is embedded with `prefix` before it, by default that of the model's documents. New ones are embedded in the
+        order of their hashes, so that the batches do not depend on how they came.
         """
         hashes, missing = list[str](), dict[str, str]()
-        for chunk in chunked(texts, _TEXTS_AT_ONCE):
+        for chunk in chunked(self._prefixed(texts, prefix), _TEXTS_AT_ONCE):
             digests = [fingerprint(text) for text in chunk]
             hashes += digests
             known = self.ledger.vectors.known(digests, self.model.key, self.model.dim)
@@ -147,9 +148,13 @@ class Embedding:
                 ended(len(batch))
         return hashes
 
-    def matrix(self, texts: Iterable[str]) -> NDArray[np.float32]:
+    def matrix(self, texts: Iterable[str], prefix: str | None = None) -> NDArray[np.float32]:
         """Return the vectors of embedded texts, float32 of shape (texts, dim), row by row, mapped from a file."""
-        return self.vectors([fingerprint(text) for text in texts])
+        return self.vectors([fingerprint(text) for text in self._prefixed(texts, prefix)])
+
+    def _prefixed(self, texts: Iterable[str], prefix: str | None) -> Iterator[str]:
+        before = self.model.document_prefix if prefix is None else prefix
+        return (before + text for text in texts)
 
     def vectors(self, hashes: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of embedded texts by their hashes, as `matrix` does."""

@@ -1,11 +1,13 @@
 """Chooses the encoder model of a build and finds its files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pipeline.encoders.delta import CHECKSUMS_FILE, read_delta
+from pipeline.encoders.delta import read_delta
 from pipeline.encoders.export import (
     INSTALL_PACKAGED,
     PACKAGED,
@@ -15,45 +17,56 @@ from pipeline.encoders.export import (
     packaged_folder,
     tools_folder,
 )
+from pipeline.encoders.named import NAMED, full_name
 from pipeline.errors import RunAborted
 from pipeline.progress import Progress
 from pipeline.settings import VectorSettings
+from router.contract import EncoderManifest
 from router.errors import EncoderInvalid
 from router.retrieval.retrievers.lance_candidates import NO_LANCEDB
 
-_FILES = ["*.json", "*.txt", "*.safetensors", "pytorch_model.bin", "[0-9]_*/*", CHECKSUMS_FILE]
 
-
-def resolve_encoder(settings: VectorSettings, progress: Progress) -> EncoderModel | None:
+def resolve_encoder(
+    settings: VectorSettings, progress: Progress, serving: EncoderManifest | None = None
+) -> EncoderModel | None:
     """Return the encoder that the settings name; None where vectors are not wanted.
 
-    Raises RunAborted where it cannot be had, its files are not those of a sentence encoder, or the engine that is to
-    hold its vectors is not installed.
+    "auto" is that of the snapshot that serves, `serving`, at first the one that needs no download. Raises RunAborted
+    where it cannot be had, its files are not those of a sentence encoder, or the engine that is to hold its vectors is
+    not installed.
     """
-    wanted = settings.encoder
+    wanted = full_name(settings.encoder)
     if wanted == "none":
         return None
     if settings.engine == "lancedb" and find_spec("lancedb") is None:
         raise RunAborted(f"vectors.engine = 'lancedb': {NO_LANCEDB}")
     if wanted != "auto":
-        return _described(wanted, settings)
+        return _described(wanted, settings, partial(_find, progress=progress))
+    if serving is None:
+        bge = NAMED["bge"]
+        progress.note(
+            f"encoder: {TOOLS_ENCODER}, which needs no download. For {bge.id}, --encoder bge or vectors.encoder "
+            f'= "bge": {bge.megabytes} MB, once'
+        )
+        return _described(TOOLS_ENCODER, settings, partial(_find, progress=progress))
     try:
-        return _described(settings.preferred, settings)
+        return _described(serving.model, settings, partial(_find, progress=progress, may_ask=False))
     except RunAborted as error:
-        model = _described(TOOLS_ENCODER, settings)
-        reason = str(error).partition(" (")[0]
-        progress.note(f"encoder: {TOOLS_ENCODER}, which is installed: {reason}")
-        return model
+        raise RunAborted(
+            f'the encoder of the snapshot that serves cannot be had: {error}. "auto" takes no other: name one in '
+            "vectors.encoder, or by --encoder"
+        ) from error
 
 
-def _described(wanted: str, settings: VectorSettings) -> EncoderModel:
+def _described(wanted: str, settings: VectorSettings, find: Callable[[str], Path]) -> EncoderModel:
     try:
-        return describe_model(wanted, _find(wanted), settings.query_prefix, _find)
+        model = describe_model(wanted, find(wanted), settings.query_prefix, find)
     except EncoderInvalid as error:
         raise RunAborted(str(error)) from error
+    return model if settings.document_prefix is None else replace(model, document_prefix=settings.document_prefix)
 
 
-def _find(wanted: str) -> Path:
+def _find(wanted: str, progress: Progress, may_ask: bool = True) -> Path:
     if wanted == PACKAGED:
         if (folder := packaged_folder()) is None:
             raise RunAborted(f"the encoder {PACKAGED} is not installed: {INSTALL_PACKAGED}")
@@ -62,22 +75,9 @@ def _find(wanted: str) -> Path:
         return tools_folder()
     if Path(wanted).is_dir():
         return Path(wanted)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-    from huggingface_hub.utils.tqdm import disable_progress_bars
+    from pipeline.vectors.download import find_on_hub  # late: few builds need it
 
-    disable_progress_bars()
-    try:
-        try:
-            return Path(snapshot_download(wanted, allow_patterns=_FILES, local_files_only=True))
-        except LocalEntryNotFoundError:
-            return Path(snapshot_download(wanted, allow_patterns=_FILES, etag_timeout=5))
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise RunAborted(
-            f"the encoder {wanted!r} is not a folder here, and the hub does not provide it ({reason}). "
-            f"Name a folder, {TOOLS_ENCODER!r}, {PACKAGED!r}, 'auto' or 'none'"
-        ) from error
+    return find_on_hub(wanted, progress, may_ask=may_ask)
 
 
 def load_sentence_transformer(model: EncoderModel, options: Mapping[str, Any] | None = None) -> Any:

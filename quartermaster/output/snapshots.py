@@ -5,7 +5,6 @@ from pathlib import Path
 
 from rich.table import Column
 
-from pipeline.encoders.automatic import newer_choice, untuned_name
 from pipeline.sentences import named
 from pipeline.store import (
     DiskSize,
@@ -25,7 +24,6 @@ from pipeline.store.deltas.databases import open_whole
 from pipeline.store.private_keys import read_signer
 from quartermaster.output.formatting import make_table
 from quartermaster.output.terminal import out, print_err, print_json, print_out
-from router.contract import Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.snapshot.listed_files import unlisted_files
 from router.snapshot.store.bucket.cache import origin_of
@@ -155,7 +153,6 @@ def _entry(store: CatalogStore, stored: Stored, state: StoreState, problem: str,
         "encoder_revision": encoder and encoder.revision,
         "encoder_dim": encoder and encoder.dim,
         "encoder_precision": encoder and encoder.precision,
-        "rebuild_encoder": newer_choice(manifest) if manifest and stored.current else None,
         "generators": dict(manifest.generators) if manifest else None,
         "held": is_held(stored, state),
         "pinned": state.pin.at if state.pin and state.pin.snapshot == stored.name else None,
@@ -185,22 +182,8 @@ def _remarks(stored: Stored, state: StoreState, problem: str) -> Iterator[str]:
         yield "held back: " + "; ".join(stored.manifest.held)
     if state.pin and state.pin.snapshot == stored.name:
         yield f"pinned since {state.pin.at}" + ("" if stored.current else ", but does not serve: pin it again")
-    if stored.current and stored.manifest and (advice := _encoder_advice(stored.manifest)):
-        yield advice
     if left := _rolled_back(stored, state):
         yield f"rolled back from at {left.at}: no build publishes its content before --release {stored.name}"
-
-
-def _encoder_advice(manifest: Manifest) -> str:
-    """Return what to say where a rebuild would use another encoder; empty where it would not."""
-    choice = newer_choice(manifest)
-    if manifest.encoder is None or choice is None:
-        return ""
-    return (
-        f'built with {manifest.encoder.described}. A rebuild with encoder = "auto" would use {choice}. To measure what '
-        "that gains: quartermaster evaluate --bench CATALOG_FOLDER --encoder auto --against-encoder "
-        f"{untuned_name(manifest)}"
-    )
 
 
 def _rolled_back(stored: Stored, state: StoreState) -> RolledBack | None:

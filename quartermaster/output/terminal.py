@@ -48,6 +48,7 @@ _STAGE_TITLES = {
     "export": "Exporting the encoder, once: 10 s, a large one a minute",
     "trace": "Exporting the encoder with torch, once: a minute or two",
     "resolve": "Finding the encoder",
+    "download": "Downloading the encoder, in MB",
     "index": "Indexing",
     "write": "Writing the snapshot",
     "verify": "Verifying the snapshot",

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,7 +61,8 @@ def train_encoder(
     from quartermaster.training.saving import save_model
     from quartermaster.training.trainer import train_model
 
-    pairs, hidden = found.pairs, folder.with_name(f".{folder.name}.training")
+    tools = [base.document_prefix + text for text in found.pairs.tools]
+    pairs, hidden = replace(found.pairs, tools=tools), folder.with_name(f".{folder.name}.training")
     checkpoints = hidden / fingerprint([VERSION, base.revision, pairs.content, asdict(plan)])[:16]
     checkpoints.mkdir(parents=True, exist_ok=True)
     model, steps = train_model(base, pairs, plan, progress, checkpoints)

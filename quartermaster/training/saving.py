@@ -20,8 +20,8 @@ from router.fingerprint import file_sha256
 def save_model(model: Any, base: EncoderModel, plan: TrainingPlan, making: Path, folder: Path) -> None:
     """Write a share of what training changed into `making`, a folder beside `folder`, which it will become.
 
-    The share is that of the plan (WiSE-FT: Wortsman et al., CVPR 2022). The query prefix of the base is among the
-    files, because a folder's name may not tell it. Raises RunAborted where nothing has changed.
+    The share is that of the plan (WiSE-FT: Wortsman et al., CVPR 2022). The prefixes of the base are among the files,
+    because a folder's name may not tell them. Raises RunAborted where nothing has changed.
     """
     if plan.rank:
         if not (deltas := dict(_factors(model, plan.share))):
@@ -32,8 +32,7 @@ def save_model(model: Any, base: EncoderModel, plan: TrainingPlan, making: Path,
     with torch.no_grad():
         for name, weight in model.named_parameters():
             weight.lerp_(untrained[name], 1 - plan.share)
-    if base.query_prefix:
-        model.prompts = {**model.prompts, "query": base.query_prefix}
+    model.prompts = {**model.prompts, "query": base.query_prefix, "document": base.document_prefix}
     model.save(str(making), create_model_card=False)
 
 

@@ -26,7 +26,7 @@ class Encoder(Protocol):
     """Turns texts into L2-normalised float32 vectors."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of texts, without the query prefix: shape (len(texts), dim)."""
+        """Return the vectors of tools' texts, with the document prefix: shape (len(texts), dim)."""
         ...
 
     def encode_request(self, request: str) -> NDArray[np.float32]:
@@ -64,7 +64,7 @@ class OnnxEncoder:
         self._tokenizer = tokenizer
         self._reader = VocabularyReader(tokenizer)
         self._session = session
-        self._query_prefix = spec.query_prefix
+        self._query_prefix, self._document_prefix = spec.query_prefix, spec.document_prefix
         self._dim = spec.dim
         # In int8 a vector depends on the texts in its run. See docs/decisions/vectors.md.
         self._batches = spec.precision != "int8"
@@ -127,7 +127,11 @@ class OnnxEncoder:
             )
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of texts, without the query prefix: float32 of shape (len(texts), dim).
+        """Return the vectors of tools' texts, with the model's document prefix: as `encode_as_is` does."""
+        return self.encode_as_is([self._document_prefix + text for text in texts])
+
+    def encode_as_is(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of texts, without a prefix: float32 of shape (len(texts), dim).
 
         Texts are cut at the model's maximum length. In fp32 they are encoded in one run, padded to the longest; in int8
         one after the other.
@@ -185,7 +189,7 @@ class OnnxEncoder:
 
     def encode_requests(self, requests: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of requests, with the model's query prefix: shape (len(requests), dim)."""
-        return self.encode([self._query_prefix + request for request in requests])
+        return self.encode_as_is([self._query_prefix + request for request in requests])
 
     def share_read(self, text: str) -> float:
         """Return the share of a text's letters that the tokenizer leaves whole, in scripts that it knows."""

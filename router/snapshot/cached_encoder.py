@@ -61,7 +61,7 @@ class CachedEncoder:
             return CacheStatistics(self._hits, self._misses, len(self._vectors), self._capacity)
 
     def encode(self, texts: Sequence[str]) -> Vector:
-        """Return the vectors of texts without the query prefix, float32 (texts, dim). They are not cached."""
+        """Return the vectors of tools' texts, float32 (texts, dim). They are not cached."""
         return self._encoder.encode(texts)
 
     def encode_request(self, request: str) -> Vector:
@@ -139,7 +139,7 @@ def _digest(text: str, kind: bytes = b"") -> bytes:
 
 
 def encode_in_batches(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
-    """Return the vectors of texts without the query prefix, by text, encoded in batches of similar length.
+    """Return the vectors of tools' texts, by text, encoded in batches of similar length.
 
     An ONNX encoder runs one batch on each core: a vector does not depend on what runs beside its batch.
     """

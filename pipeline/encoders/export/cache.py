@@ -170,7 +170,8 @@ class ExportCache:
 def _name(spec: EncoderManifest) -> str:
     """Return the folder name of an export: readable, and equal for equal specs."""
     model = re.sub(r"[^A-Za-z0-9._-]+", "-", spec.model).strip(".-")
-    return f"{model}-{spec.precision}-{fingerprint([EXPORT_VERSION, asdict(spec)])[:16]}"
+    row = {key: value for key, value in asdict(spec).items() if value or key != "document_prefix"}  # as it ever was
+    return f"{model}-{spec.precision}-{fingerprint([EXPORT_VERSION, row])[:16]}"
 
 
 def _read(folder: Path, spec: EncoderManifest) -> Export | None:

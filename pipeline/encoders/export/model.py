@@ -16,12 +16,11 @@ from router.errors import EncoderInvalid, quoted
 from router.fingerprint import file_sha256, fingerprint
 
 WEIGHTS_FILE = "model.safetensors"
-# bge's English models need this before a request: their model cards say so, their files do not.
+# What bge's English models and E5's need before a request, and before a document: their model cards say so, their files
+# do not.
 _KNOWN_PREFIXES = (
-    (
-        re.compile(r"bge-(?:small|base|large)-en", re.IGNORECASE),
-        "Represent this sentence for searching relevant passages: ",
-    ),
+    ("bge-(?:small|base|large)-en", ("Represent this sentence for searching relevant passages: ", "")),
+    ("\\be5-(?:small|base|large)(?!-instruct)", ("query: ", "passage: ")),
 )
 # Files that are loaded, including those of heads in subfolders.
 _WEIGHTS = (".safetensors", ".bin")
@@ -44,11 +43,17 @@ class EncoderModel:
     dim: int
     max_length: int
     delta: Path | None = None
+    document_prefix: str = ""
 
     @property
     def saved_in(self) -> Path:
         """Return the folder that names the model: its delta's, else that of its files."""
         return self.folder if self.delta is None else self.delta.parent
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """Return what is put before requests and, where it is anything, before documents."""
+        return (self.query_prefix, self.document_prefix) if self.document_prefix else (self.query_prefix,)
 
     @property
     def key(self) -> str:
@@ -57,8 +62,9 @@ class EncoderModel:
 
     def spec(self, precision: str) -> EncoderManifest:
         """Return the manifest entry of the model, exported in a precision ("fp32" or "int8")."""
+        measures = self.dim, self.max_length
         return EncoderManifest(
-            self.name, self.revision, self.pooling, self.query_prefix, self.dim, self.max_length, precision
+            self.name, self.revision, self.pooling, self.query_prefix, *measures, precision, self.document_prefix
         )
 
 
@@ -89,14 +95,16 @@ def _describe(name: str, folder: Path, query_prefix: str | None, digests: Mappin
         )
         if isinstance(length, int)
     ]
+    of_requests, of_documents = _prefixes(name, folder)
     return EncoderModel(
         name=_shown(name),
         folder=folder,
         revision=fingerprint([[file, digest] for file, digest in digests.items()])[:16],
         pooling=_pooling(read_json(folder / "1_Pooling" / "config.json"), folder),
-        query_prefix=_prefix(name, folder) if query_prefix is None else query_prefix,
+        query_prefix=of_requests if query_prefix is None else query_prefix,
         dim=dim,
         max_length=min(limits, default=512),
+        document_prefix=of_documents,
     )
 
 
@@ -188,9 +196,13 @@ def _pooling(config: dict[str, Any], folder: Path) -> str:
     return chosen[0] if chosen else "mean"
 
 
-def _prefix(name: str, folder: Path) -> str:
-    prompts = read_json(folder / "config_sentence_transformers.json").get("prompts")
-    if isinstance(prompts, dict) and isinstance(prompts.get("query"), str) and prompts["query"]:
-        return str(prompts["query"])
+def _prefixes(name: str, folder: Path) -> tuple[str, str]:
+    """Return what is put before requests and before documents: as the model's files say, else as is known of it."""
     known = f"{name} {read_json(folder / 'config.json').get('_name_or_path', '')}"
-    return next((prefix for pattern, prefix in _KNOWN_PREFIXES if pattern.search(known)), "")
+    prefixes = (both for pattern, both in _KNOWN_PREFIXES if re.search(pattern, known, re.IGNORECASE))
+    request, document = next(prefixes, ("", ""))
+    said = read_json(folder / "config_sentence_transformers.json").get("prompts")
+    prompts = (
+        {key: text for key, text in said.items() if text and isinstance(text, str)} if isinstance(said, dict) else {}
+    )
+    return prompts.get("query", request), prompts.get("document", prompts.get("passage", document))

@@ -109,7 +109,7 @@ def _encode(encoder: OnnxEncoder, texts: Sequence[str]) -> Matrix:
     """Return the vectors of texts, encoded in batches of similar length: this covers padding, at little cost."""
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     batches = [order[first : first + _BATCH_SIZE] for first in range(0, len(order), _BATCH_SIZE)]
-    vectors = np.concatenate([encoder.encode([texts[place] for place in batch]) for batch in batches])
+    vectors = np.concatenate([encoder.encode_as_is([texts[place] for place in batch]) for batch in batches])
     return vectors[np.argsort(order)]
 
 

@@ -105,7 +105,7 @@ def reuse_adapter(
         manifest = Manifest.read(serving)
     except SnapshotInvalid:
         return None
-    names = ("revision", "pooling", "dim", "max_length", "query_prefix")
+    names = ("revision", "pooling", "dim", "max_length", "query_prefix", "document_prefix")
     evidence, before = manifest.tuning.get("adapter"), manifest.encoder
     if evidence is None or before is None or manifest.versions.get("tuning") != version:
         return None

@@ -83,9 +83,9 @@ class PastRequests:
         """Return the requests with vectors, from the ledger where it has them."""
         if embedding is None or not self.requests:
             return self
-        texts = [embedding.model.query_prefix + past.request for past in self.requests]
-        embedding.embed(texts)
-        return replace(self, vectors=embedding.matrix(texts))
+        texts, prefix = [past.request for past in self.requests], embedding.model.query_prefix
+        embedding.embed(texts, prefix)
+        return replace(self, vectors=embedding.matrix(texts, prefix))
 
 
 def past_requests(settings: CatalogSettings, catalog: Catalog) -> PastRequests | None:

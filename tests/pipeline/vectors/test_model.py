@@ -2,15 +2,18 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from huggingface_hub import HfApi
 
 from pipeline.encoders.export import PACKAGED, TOOLS_ENCODER, EncoderModel, packaged_folder, tools_folder
-from pipeline.errors import RunAborted
+from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.progress import SilentProgress
-from pipeline.settings import VectorSettings
+from pipeline.settings import VectorSettings, load
 from pipeline.vectors.model import resolve_encoder
+from tests.support.notes import Notes
 from tests.support.small_encoder import save
 
 
@@ -20,19 +23,29 @@ def resolved(encoder: str, **fields: object) -> EncoderModel:
     return model
 
 
-def test_auto_without_hub_is_the_encoder_that_comes_along_and_says_so() -> None:
-    notes: list[str] = []
-
-    class Heard(SilentProgress):
-        def note(self, message: str) -> None:
-            notes.append(message)
-
-    heard = Heard()
-    model = resolve_encoder(VectorSettings(encoder="auto", preferred="nobody/no-such-model"), heard)
+def test_auto_begins_with_the_encoder_that_comes_along_and_says_how_to_get_bge() -> None:
+    heard = Notes()
+    model = resolve_encoder(VectorSettings(), heard)
     assert model is not None
     assert (model.name, model.pooling, model.query_prefix) == (TOOLS_ENCODER, "mean", "")
     assert (model.dim, model.max_length) == (384, 256)
-    assert len(notes) == 1 and "nobody/no-such-model" in notes[0]
+    assert heard.said == [
+        "encoder: minilm-tools-v1, which needs no download. For BAAI/bge-small-en-v1.5, --encoder bge or "
+        'vectors.encoder = "bge": 134 MB, once'
+    ]
+
+
+def test_auto_stays_with_the_encoder_that_serves_and_asks_no_hub(
+    catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard, plain = Notes(), resolved(PACKAGED)
+    assert resolve_encoder(VectorSettings(), heard, plain.spec("int8")) == plain and heard.said == []
+    gone = replace(plain, name="BAAI/bge-small-en-v1.5").spec("int8")
+    monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: pytest.fail("the hub was asked"))
+    with pytest.raises(RunAborted, match=r"bge-small-en-v1.5' is not in the hub's cache.* \"auto\" takes no other"):
+        resolve_encoder(VectorSettings(), heard, gone)
+    with pytest.raises(SettingsInvalid, match="asks the hub for nothing any more"):
+        load(catalog_folder, {"vectors": {"preferred": "BAAI/bge-base-en-v1.5"}}, environment={})
 
 
 def test_the_packaged_model_and_the_delta_over_it_are_two_encoders() -> None:
@@ -43,10 +56,9 @@ def test_the_packaged_model_and_the_delta_over_it_are_two_encoders() -> None:
     assert tools.revision != plain.revision and tools.key != plain.key
 
 
-def test_a_folder_is_read_with_its_pooling_and_auto_takes_a_preferred_one(encoder_folder: Path) -> None:
+def test_a_folder_is_read_with_its_pooling(encoder_folder: Path) -> None:
     model = resolved(str(encoder_folder))
     assert (model.name, model.pooling, model.dim, model.max_length) == ("small-random", "cls", 32, 64)
-    assert resolved("auto", preferred=str(encoder_folder)) == model
     assert resolve_encoder(VectorSettings(encoder="none"), SilentProgress()) is None
 
 
@@ -57,6 +69,18 @@ def test_a_query_prefix_is_the_settings_then_the_models_own_then_the_known_one_o
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts), encoding="utf-8")
     assert resolved(str(folder)).query_prefix == "ask: "
     assert resolved(str(folder), query_prefix="").query_prefix == ""
+
+
+def test_documents_have_a_prefix_too_where_the_model_is_an_e5_says_so_or_the_settings_do(tmp_path: Path) -> None:
+    folder = save(tmp_path / "multilingual-e5-small")
+    model = resolved(str(folder))
+    assert model.prefixes == ("query: ", "passage: ") and model.spec("fp32").document_prefix == "passage: "
+    assert resolved(str(save(tmp_path / "multilingual-e5-large-instruct"))).prefixes == ("",)
+    assert resolved(str(folder), document_prefix="").prefixes == ("query: ",)
+    other = save(tmp_path / "other")
+    prompts = {"prompts": {"query": "", "document": "text: "}}
+    (other / "config_sentence_transformers.json").write_text(json.dumps(prompts), encoding="utf-8")
+    assert resolved(str(other)).prefixes == ("", "text: ")
 
 
 def test_pooling_is_read_from_the_newer_files_too_and_one_that_is_not_supported_is_refused(tmp_path: Path) -> None:
