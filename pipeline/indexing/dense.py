@@ -12,13 +12,10 @@ from pipeline.indexing.moments import MomentsAccumulator, centroids
 from pipeline.scratch import mapped_array, release
 from pipeline.settings import CandidateEngine
 from router import contract
-from router.retrieval.retrievers import DenseView, ToolVectors, candidate_count, has_faiss
+from router.retrieval.retrievers import MOST_COMPARED, DenseView, ToolVectors, candidate_count, has_faiss
 
-__all__ = ["MOST_SCORED", "write_dense"]
+__all__ = ["write_dense"]
 
-# Vectors that a request is compared with one by one: some 6 MB, a millisecond of one core. With more, candidates come
-# first.
-MOST_SCORED = 5_000
 _BLOCK = 4096  # tools in memory at once
 
 
@@ -59,7 +56,7 @@ def write_dense(
 
 def _is_large(tools: int, vectors: int) -> bool:
     """Return whether a catalog needs an index of candidates: not where all of its tools would be candidates."""
-    return tools > candidate_count(tools) and vectors > MOST_SCORED
+    return tools > candidate_count(tools) and vectors > MOST_COMPARED
 
 
 def _write_vectors(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.retrieval.retrievers import VIEWS, CatalogMoments, DenseRetriever, DenseView, ToolVectors
+from router.retrieval.retrievers.vectors import places
 
 # Sizes of the sample that compares nearest phrases with the mean of a tool's phrases.
 _SAMPLE_TOOLS = 1_024
@@ -85,5 +86,5 @@ class MomentsAccumulator:
 def _sample(vectors: ToolVectors) -> ToolVectors:
     """Return the vectors of up to _SAMPLE_TOOLS tools, spread evenly over the catalog."""
     tools = np.linspace(0, len(vectors) - 1, min(len(vectors), _SAMPLE_TOOLS)).astype(np.int64)
-    rows, offsets = vectors.places(tools)
+    rows, offsets = places(vectors.offsets, tools)
     return ToolVectors(vectors.rows[rows], vectors.scales[rows], offsets)

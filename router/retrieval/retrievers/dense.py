@@ -25,7 +25,7 @@ from router.retrieval.retrievers.moments import (
     rounded,
 )
 from router.retrieval.retrievers.retriever import STEP_SHARE, Admitted, EncodedQuery, Ranking
-from router.retrieval.retrievers.vectors import ScorableVectors, StackedVectors, ToolVectors
+from router.retrieval.retrievers.vectors import ScorableVectors, StackedVectors, ToolVectors, places
 
 _logger = logging.getLogger("router")
 
@@ -34,16 +34,15 @@ _logger = logging.getLogger("router")
 _MIN_CANDIDATES = 256
 _FACTOR, _POWER = 27, 0.26
 _SCORE_ALL = 4  # times the candidates: where filters admit no more tools than these, all of them are scored
-_BLOCK = 4096  # tools scored at once where a catalog without candidates is large
-MOST_COPIED = 50_000  # vectors that are copied to float32 where there are no candidates
+# Vectors that a request is compared with one by one: some 38 MB, two milliseconds of one core. With more, candidates
+# come first.
+MOST_COMPARED = 100_000
 
 
 class DenseRetriever:
     """Ranks by cosine: all tools of a small catalog, the nearest candidates of a large one.
 
-    `candidates` and `moments` are given both or neither. Without them every vector is scored, from a float32 copy where
-    they are few. Products are taken row by row (`vecdot`), as fast as a matrix product on one thread. A matrix product
-    would wake BLAS's other threads, which concurrent requests would wait for.
+    `candidates` and `moments` are given both or neither. Without them every vector is scored.
     """
 
     needs_vector = True
@@ -54,8 +53,6 @@ class DenseRetriever:
         self._vectors = vectors
         self._candidates = candidates
         self._moments = moments
-        is_copied = candidates is None and vectors.offsets[-1] <= MOST_COPIED
-        self._copy = vectors.of_tools(0, len(vectors)) if is_copied else None
         self._count = candidate_count(len(vectors))
 
     @classmethod
@@ -76,14 +73,15 @@ class DenseRetriever:
                 f"{folder}: vectors of shape {rows.shape} of {len(vectors)} tools do not fit {tools} tools "
                 f"of {dim} dims"
             )
+        if len(rows) <= MOST_COMPARED:
+            return cls(vectors)
         moments = folder / contract.MOMENTS
         if table := table_files(manifest.files):
             lance = LanceCandidates.open(folder, table, tools, dim)
             return cls(vectors, lance, CatalogMoments.open(moments, len(VIEWS), dim))
         if contract.CANDIDATES not in manifest.files or not has_faiss():
-            if len(rows) > MOST_COPIED:
-                remedy = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
-                _logger.warning("%s: %s%s", manifest.snapshot, NO_FAISS_WARNING.format(vectors=len(rows)), remedy)
+            remedy = "" if contract.CANDIDATES in manifest.files else ", and build the catalog again"
+            _logger.warning("%s: %s%s", manifest.snapshot, NO_FAISS_WARNING.format(vectors=len(rows)), remedy)
             return cls(vectors)
         return cls(
             vectors,
@@ -164,13 +162,7 @@ class DenseRetriever:
 
     def scores(self, vector: NDArray[np.float32], view: DenseView) -> NDArray[np.float64]:
         """Return the score of every tool in a view, shape (tools,)."""
-        offsets = self._vectors.offsets
-        if self._copy is not None:
-            documents, nearest = document_and_phrase(np.vecdot(self._copy, vector), offsets)
-        else:
-            blocks = range(0, len(self._vectors), _BLOCK)
-            parts = [self._scored(vector, np.arange(b, min(b + _BLOCK, len(self._vectors)))) for b in blocks]
-            documents, nearest = (np.concatenate(part) for part in zip(*parts, strict=True))
+        documents, nearest = document_and_phrase(self._vectors.products(vector), self._vectors.offsets)
         lift = 0.0 if np.isnan(nearest).all() else float(np.nanmean(nearest - documents))
         return rounded(blend(documents, nearest, view, np.float32(lift)))
 
@@ -187,8 +179,8 @@ class DenseRetriever:
         self, vector: NDArray[np.float32], tools: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Return the cosines of some tools' vectors, tool by tool, and the offsets (tools + 1,) where each begins."""
-        rows, offsets = self._vectors.places(tools)
-        return self._vectors.products(rows, vector), offsets
+        rows, offsets = places(self._vectors.offsets, tools)
+        return self._vectors.products(vector, rows), offsets
 
 
 def candidate_count(tools: int) -> int:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import numkong
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +13,11 @@ from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
 
 _LEVELS = 127
-# Vectors converted to float32 at once, so that they stay in the core's cache: half the time of one piece.
-_CHUNK = 256
+# A request's numbers are taken apart into three of a byte, 23 bits as in a float32: a pass over the vectors multiplies
+# all three.
+_STEP = 2 * _LEVELS  # what one of a part is worth in the next
+_WORTH = np.array([_STEP**2, _STEP, 1], np.int64)  # of each part, in the last
+_BLOCK = 16_384  # vectors compared at once, so that their products stay in the core's cache
 
 
 def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -38,16 +42,8 @@ class ScorableVectors(Protocol):
         """Return the number of tools."""
         ...
 
-    def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows of some tools, tool by tool, and the offsets (len(tools) + 1,) where each tool's begin."""
-        ...
-
-    def products(self, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the products of some rows with a vector (dim,), float32 (len(rows),)."""
-        ...
-
-    def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
-        """Return the vectors of the tools first to last - 1 as float32."""
+    def products(self, vector: NDArray[np.float32], rows: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+        """Return the products of all rows, or of some, with a vector (dim,)."""
         ...
 
 
@@ -92,17 +88,18 @@ class ToolVectors:
         """Return the length of a vector."""
         return int(self.rows.shape[1])
 
-    def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows of some tools, tool by tool, and the offsets (len(tools) + 1,) where each tool's begin."""
-        return places(self.offsets, tools)
+    def products(self, vector: NDArray[np.float32], rows: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
+        """Return the products of all rows, or of some, with a vector (dim,).
 
-    def products(self, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the products of some rows with a vector (dim,), float32 (len(rows),)."""
-        products = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), _CHUNK):
-            chunk = slice(start, start + _CHUNK)
-            np.vecdot(self.rows.take(rows[chunk], axis=0).astype(np.float32), vector, out=products[chunk])
-        products *= self.scales.take(rows)
+        They are sums of integers, so that a row's is the same on every machine, and beside whatever others.
+        """
+        parts, step = _in_parts(vector)
+        products = np.empty(len(self.rows) if rows is None else len(rows), np.float32)
+        for start in range(0, len(products), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            chosen = block if rows is None else rows[block]
+            sums = np.asarray(numkong.dots_packed(self.rows[chosen], parts))
+            products[block] = np.vecdot(sums, _WORTH) * (step * self.scales[chosen])
         return products
 
     def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
@@ -137,28 +134,17 @@ class StackedVectors:
         """Return the number of tools."""
         return len(self.offsets) - 1
 
-    def places(self, tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the same as `ToolVectors.places`."""
-        return places(self.offsets, tools)
-
-    def products(self, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    def products(self, vector: NDArray[np.float32], rows: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
         """Return the same as `ToolVectors.products`."""
+        if rows is None:
+            return np.concatenate([self._first.products(vector), self._later.products(vector)])
         later = rows >= self._rows
         if not later.any():
-            return self._first.products(rows, vector)
+            return self._first.products(vector, rows)
         products = np.empty(len(rows), np.float32)
-        products[~later] = self._first.products(rows[~later], vector)
-        products[later] = self._later.products(rows[later] - self._rows, vector)
+        products[~later] = self._first.products(vector, rows[~later])
+        products[later] = self._later.products(vector, rows[later] - self._rows)
         return products
-
-    def of_tools(self, first: int, last: int) -> NDArray[np.float32]:
-        """Return the same as `ToolVectors.of_tools`."""
-        tools = len(self._first)
-        parts = (
-            self._first.of_tools(min(first, tools), min(last, tools)),
-            self._later.of_tools(max(first - tools, 0), max(last - tools, 0)),
-        )
-        return np.concatenate(parts)
 
 
 def places(offsets: NDArray[np.int64], tools: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -168,3 +154,14 @@ def places(offsets: NDArray[np.int64], tools: NDArray[np.int64]) -> tuple[NDArra
     starts = np.zeros(len(tools) + 1, np.int64)
     np.cumsum(counts, out=starts[1:])
     return np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts), starts
+
+
+def _in_parts(vector: NDArray[np.float32]) -> tuple[numkong.PackedMatrix, float]:
+    """Return a vector's parts, packed int8 (parts, dim), and what one of the last is worth."""
+    step = float(np.abs(vector).max(initial=0)) / _LEVELS or 1.0
+    parts = np.empty((len(_WORTH), len(vector)), np.int8)
+    left = vector.astype(np.float64) / step
+    for part in parts:
+        part[:] = whole = np.rint(left)
+        left = (left - whole) * _STEP
+    return numkong.dots_pack(parts), step / _STEP ** (len(_WORTH) - 1)

@@ -56,7 +56,7 @@ def test_what_fails_once_the_snapshot_serves_is_told_and_fails_no_build(
 def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.publish.served_files.MOST_COPIED", 30)
+    monkeypatch.setattr("pipeline.publish.served_files.MOST_COMPARED", 30)
     vectors: Any = SimpleNamespace(documents=range(8), phrases=range(23))
     note = slow_search_note(tmp_path, vectors)
     assert note is not None and note.startswith("without faiss") and "31" in note and "[large]" in note

@@ -20,6 +20,11 @@ from router.files import name_problem
 TOOLS, DIM = 1_000, 8
 
 
+@pytest.fixture(autouse=True)
+def _bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "MOST_COMPARED", 5_000)
+
+
 def vectors() -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
     """Documents, five phrases each, their offsets: too many vectors to score each."""
     rows = np.random.default_rng(2).normal(size=(6 * TOOLS, DIM)).astype(np.float32)

@@ -1,11 +1,13 @@
 """A large catalog's vectors: tools in thirty crowds, with phrases near their documents."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from pipeline.indexing import dense
@@ -28,12 +30,23 @@ def write_crowds(folder: Path, counts: NDArray[np.int64], engine: Literal["faiss
     generator = np.random.default_rng(7)
     documents = unit(generator.normal(size=(30, DIM))[np.arange(TOOLS) % 30] + generator.normal(size=(TOOLS, DIM)))
     phrases = unit(np.repeat(documents, counts, axis=0) + 0.1 * generator.normal(size=(counts.sum(), DIM)))
-    dense.write_dense(folder, documents, phrases, np.concatenate([[0], np.cumsum(counts)]), engine)
+    with large():
+        dense.write_dense(folder, documents, phrases, np.concatenate([[0], np.cumsum(counts)]), engine)
     return folder
+
+
+@contextmanager
+def large() -> Iterator[None]:
+    """Let crowds count as too many vectors to compare a request with."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("pipeline.indexing.dense", "router.retrieval.retrievers.dense"):
+            patch.setattr(f"{module}.MOST_COMPARED", TOOLS)
+        yield
 
 
 def opened(folder: Path, files: Iterable[str]) -> DenseRetriever:
     """The retriever of a snapshot's folder that lists these files, opened as the router does."""
-    retriever = DenseRetriever.open(folder, replace(BARE, files=dict.fromkeys(files, "")), TOOLS)
+    with large():
+        retriever = DenseRetriever.open(folder, replace(BARE, files=dict.fromkeys(files, "")), TOOLS)
     assert retriever is not None
     return retriever

@@ -1,6 +1,7 @@
 """Candidates first: what a large catalog's index and moments leave of the exact ranking."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from router.retrieval.retrievers import (
     EncodedQuery,
     ToolVectors,
 )
-from tests.router.retrieval.retrievers.crowds import DIM, TOOLS, opened, unit, write_crowds
+from tests.router.retrieval.retrievers.crowds import BARE, DIM, TOOLS, opened, unit, write_crowds
 
 INDEX = (contract.CANDIDATES, contract.MOMENTS)
 Requests = NDArray[np.float32]
@@ -110,30 +111,36 @@ def test_in_a_very_large_catalog_the_codes_lie_in_cells(
 
 
 @pytest.mark.parametrize("files", [INDEX, ()], ids=["indexed", "not indexed"])
-@pytest.mark.parametrize("most", [50_000, 100], ids=["copied", "in blocks"])
 def test_without_faiss_the_router_scores_every_vector_those_added_too(
     catalog: Path,
     exact: DenseRetriever,
     requests: Requests,
     files: tuple[str, ...],
-    most: int,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)  # as where the extra `large` is not installed
-    monkeypatch.setattr("router.retrieval.retrievers.dense.MOST_COPIED", most)
+    monkeypatch.setattr("router.retrieval.retrievers.vectors._BLOCK", 100)
     without = opened(catalog, files)
     for request in requests[:5]:
         expected, ranking = (one.rank_vector(request, 20, DenseView.MEAN) for one in (exact, without))
-        assert ranking.scores == pytest.approx(expected.scores, abs=2e-6)
-        assert ranking.center == pytest.approx(expected.center, abs=1e-5)
+        assert ranking.scores.tolist() == expected.scores.tolist() and ranking.center == expected.center
     added = without.with_later(ToolVectors.of(requests[:1], requests[:0], np.array([0, 0])))
     assert added.rank_vector(requests[0], 3, DenseView.DOCUMENT).ordinals[0] == TOOLS
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == (most == 100)
-    for message in told:
-        assert f"6,900 vectors: {install_command('large')}" in message
-        assert message.endswith("build the catalog again") == (not files)
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert f"6,900 vectors: {install_command('large')}" in told
+    assert told.endswith("build the catalog again") == (not files)
+
+
+def test_up_to_a_bound_every_vector_is_compared_with_faiss_and_without(
+    catalog: Path, exact: DenseRetriever, requests: Requests
+) -> None:
+    manifest = replace(BARE, files=dict.fromkeys(INDEX, ""))
+    small = DenseRetriever.open(catalog, manifest, TOOLS)
+    assert small is not None
+    for request in requests[:5]:
+        found, expected = (one.rank_vector(request, 20, DenseView.MEAN) for one in (small, exact))
+        assert found.ordinals.tolist() == expected.ordinals.tolist() and found.spread == expected.spread
 
 
 def test_files_of_other_vectors_or_of_none_are_refused(catalog: Path, tmp_path: Path) -> None:
