@@ -42,11 +42,16 @@ def _is_healthy(url: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def prefect_server(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> str:
+def prefect_server(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> str:
     """The address of a temporary server's API."""
     running = request.config.stash[_RUNNING] = ExitStack()
     request.addfinalizer(running.close)
-    return running.enter_context(_server(shutil.copytree(prefect_home, tmp_path_factory.mktemp("server") / "prefect")))
+    home = tmp_path_factory.mktemp("server") / "prefect"
+    if hasattr(request.config, "cache"):
+        shutil.copytree(request.getfixturevalue("prefect_home"), home)
+    else:  # nothing is kept: the server makes its tables, and no other process imports Prefect for that
+        home.mkdir()
+    return running.enter_context(_server(home))
 
 
 @pytest.hookimpl(wrapper=True)

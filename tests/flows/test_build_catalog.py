@@ -145,6 +145,7 @@ def test_the_command_line_prints_the_report_of_a_run_that_is_not_green(
     assert f"| rejected | {int(state == 'Held')} |" in artifacts_of(run.id)["build-office"]
 
 
+@pytest.mark.nightly
 def test_a_build_on_a_worker_of_this_machine_publishes_the_plain_snapshot(
     catalog_folder: Path, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

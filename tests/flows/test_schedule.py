@@ -11,6 +11,7 @@ import sys
 from datetime import datetime
 from inspect import signature
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 from zoneinfo import ZoneInfo
@@ -88,6 +89,23 @@ def test_a_wrong_option_is_refused_before_the_schedule_begins(
     assert isinstance(CliRunner().invoke(app, ["schedule", str(catalog_folder), *wrong]).exception, SettingsInvalid)
 
 
+def test_a_schedule_is_served_with_the_options_of_its_command(
+    catalog_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    monkeypatch.setattr("flows.schedule.serve_nightly", lambda *given, **named: served.append((given, named)))
+    options = ["--workspace", str(tmp_path), "--cron", "0 3 * * *", "--timezone", "Asia/Tokyo", "--no-evaluate"]
+    options += ["--encoder", "none", "--max-tools", "7", "--batch", "--skip-unreadable"]
+    assert CliRunner().invoke(app, ["schedule", str(catalog_folder), *options]).exit_code == 0
+    (((path, settings, workspace), named),) = served
+    assert (path, settings.name, workspace) == (catalog_folder, "office", tmp_path)
+    chosen = {"encoder": "none", "max_tools": 7, "mode": "batch", "skip_unreadable": True, "evaluate": False}
+    chosen |= {"cron": "0 3 * * *", "timezone": "Asia/Tokyo", "allow_commands": False, "no_commands": False}
+    given = {name: value for name, value in named.items() if value is not None and not callable(value)}
+    assert given == chosen and given.keys() - {"cron", "timezone"} <= signature(build_catalog.fn).parameters.keys()
+
+
+@pytest.mark.nightly
 @pytest.mark.timeout(180)
 def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
     prefect_server: str, catalog_folder: Path, tmp_path: Path

@@ -38,7 +38,7 @@ def _tonight(draw: random.Random, tools: list[dict[str, Any]], night: int) -> li
     return draw.sample(kept, len(kept))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.nightly)])
 def test_nights_write_the_bytes_of_a_first_build(tmp_path: Path, seed: int) -> None:
     draw, workspace = random.Random(seed), tmp_path / "ws"
     tools = [_tool(draw, number) for number in range(40)]

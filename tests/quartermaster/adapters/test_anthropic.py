@@ -2,19 +2,18 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-pytest.importorskip("anthropic", reason="anthropic is not installed")
-
-import anthropic
-
 from quartermaster.adapters.anthropic import GONE, MOST_TOOLS, AnthropicToolSearch
 from quartermaster.adapters.tool_search import CalledTool
 from router import RequestInvalid, Router, Selection, SettingsInvalid, ToolRecord
 from tests.support.providers.anthropic_messages import MessagesServer, Script, Seen, call, say, search_call_answer
+
+pytestmark = pytest.mark.skipif(find_spec("anthropic") is None, reason="anthropic is not installed")
 
 ASKED: list[dict[str, Any]] = [{"role": "user", "content": "do I need an umbrella in Oslo"}]
 UMBRELLA = {"request": "do I need an umbrella"}
@@ -32,12 +31,14 @@ Serve = Callable[[Script], tuple[MessagesServer, Any]]
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     """Start a server of a script, with a client of the SDK that reaches it. None of the requests may be refused."""
+    from anthropic import Anthropic  # takes seconds
+
     servers = []
 
     def start(script: Script) -> tuple[MessagesServer, Any]:
         server = MessagesServer(script).__enter__()
         servers.append(server)
-        return server, anthropic.Anthropic(base_url=server.base_url, api_key="sk-loopback", max_retries=0)
+        return server, Anthropic(base_url=server.base_url, api_key="sk-loopback", max_retries=0)
 
     yield start
     for server in servers:

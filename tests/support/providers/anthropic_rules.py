@@ -8,18 +8,6 @@ from functools import cache
 from typing import Any
 
 import jsonschema
-from anthropic.types import (
-    RedactedThinkingBlockParam,
-    ServerToolUseBlockParam,
-    TextBlockParam,
-    ThinkingBlockParam,
-    ToolReferenceBlockParam,
-    ToolResultBlockParam,
-    ToolSearchToolResultBlockParam,
-    ToolUnionParam,
-    ToolUseBlockParam,
-)
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
 from pydantic import ConfigDict, TypeAdapter
 
 from tests.support.providers.checking import type_errors
@@ -27,16 +15,6 @@ from tests.support.providers.checking import type_errors
 MOST_TOOLS, MOST_STRICT = 10_000, 20
 _NAME = re.compile("[a-zA-Z0-9_-]{1,128}")
 _PROPERTY = re.compile("[a-zA-Z0-9_.-]{1,64}")
-# The SDK's unions also hold its response classes, which take any key.
-_BLOCKS = (
-    TextBlockParam
-    | ThinkingBlockParam
-    | RedactedThinkingBlockParam
-    | ToolUseBlockParam
-    | ToolResultBlockParam
-    | ServerToolUseBlockParam
-    | ToolSearchToolResultBlockParam
-)
 
 
 class Refused(Exception):
@@ -82,14 +60,21 @@ def blocks_of(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @cache
 def _adapter(kind: str) -> TypeAdapter[Any]:
+    from anthropic import types  # takes seconds, which no worker pays that checks no request
+    from anthropic.types import message_create_params as bodies
+
+    # The SDK's unions also hold its response classes, which take any key.
+    blocks = types.TextBlockParam | types.ThinkingBlockParam | types.RedactedThinkingBlockParam
+    blocks |= types.ToolUseBlockParam | types.ToolResultBlockParam
+    blocks |= types.ServerToolUseBlockParam | types.ToolSearchToolResultBlockParam
     # Lists, because a type with fields of its own takes no configuration from outside.
-    types: dict[str, Any] = {
-        "envelope": list[MessageCreateParamsNonStreaming | MessageCreateParamsStreaming],
-        "tool": list[ToolUnionParam],
-        "block": list[_BLOCKS],
-        "reference": list[ToolReferenceBlockParam],
+    held: dict[str, Any] = {
+        "envelope": list[bodies.MessageCreateParamsNonStreaming | bodies.MessageCreateParamsStreaming],
+        "tool": list[types.ToolUnionParam],
+        "block": list[blocks],  # type: ignore[valid-type]
+        "reference": list[types.ToolReferenceBlockParam],
     }
-    return TypeAdapter(types[kind], config=ConfigDict(extra="forbid"))
+    return TypeAdapter(held[kind], config=ConfigDict(extra="forbid"))
 
 
 def _check_type(kind: str, value: Any, place: str) -> None:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,8 @@ from router.errors import SnapshotInvalid
 from router.retrieval.retrievers import Admitted, DenseRetriever, DenseView, LanceCandidates
 from tests.router.retrieval.retrievers.crowds import DIM, TOOLS, opened, write_crowds
 
-pytest.importorskip("lancedb")
+# Importing it takes seconds: no worker pays them that runs none of these.
+pytestmark = pytest.mark.skipif(find_spec("lancedb") is None, reason="the extra lancedb is not installed")
 
 CHILD_S = 60
 Requests = NDArray[np.float32]
