@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from router.text import ENGLISH, LANGUAGES
@@ -42,6 +42,10 @@ class Expansion:
         if self.translations:
             row["translations"] = dict(self.translations)
         return row | {name: texts for name in _FACTS if (texts := getattr(self, name))}
+
+    def translated(self, translations: Mapping[str, tuple[str, ...]]) -> "Expansion":
+        """Return it with phrases in further languages."""
+        return replace(self, translations=dict(sorted({**self.translations, **translations}.items())))
 
     @classmethod
     def from_json(cls, row: object) -> "Expansion":

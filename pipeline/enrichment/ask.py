@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from pipeline.enrichment import prompt
-from pipeline.enrichment.checking import NewAnswers, check, checks_of, refusal
+from pipeline.enrichment.checking import NewAnswers, check, checks_of, refusal, screen_answer
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
 from pipeline.enrichment.generator import (
     GeneratedExpansion,
@@ -20,6 +20,7 @@ from pipeline.enrichment.generator import (
     Question,
     TokenUsage,
 )
+from pipeline.enrichment.known_answers import known_answers
 from pipeline.enrichment.waiting import leave_waiting
 from pipeline.errors import QuartermasterError, RunAborted
 from pipeline.ledger import LedgerEntry, LedgerQuestion, explained
@@ -52,18 +53,26 @@ def _reuse(
 
     Nor has it one where the checks refuse an answer of a model that earlier checks accepted: it is asked for again.
     """
-    known = context.ledger.answers.expansions([key for q in questions for key in q.keys], context.checks)
+    known = known_answers(context.ledger, generator, questions, context.checks)
+    answers: dict[str, Expansion] = {}
     reused: dict[str, list[Question]] = {}
     unknown: dict[str, list[Question]] = {}
     for question in questions:
-        if key := next(filter(known.__contains__, question.keys), None):
-            reused.setdefault(key, []).append(question)
-        else:
-            unknown.setdefault(question.key, []).append(question)
+        one = known.get(question.key)
+        first = into.written.get(question.record.tool_id)
+        if one is not None and one.missing:
+            # What a first answer said in a language serves beside siblings, too.
+            one = (first and one.completed(first.answer.translations)) or one
+        if one is not None and not one.missing:
+            answers[one.key] = one.answer
+            reused.setdefault(one.key, []).append(question)
+            continue
+        if one is not None and screen_answer(context, question.record, one.answer)[0].user_phrases:
+            question = one.asks(question)
+        unknown.setdefault(question.key, []).append(question)
     refused: dict[str, str] = {}
     for key, alike in reused.items():
-        answer = Expansion.from_json(known[key])
-        failed = [one for one in alike if not check(context, into, replace(one, key=key), generator, answer)]
+        failed = [one for one in alike if not check(context, into, replace(one, key=key), generator, answers[key])]
         if len(failed) < len(alike) or not generator.accepts_siblings:
             into.reused += len(alike)
             into.failures += [refusal(into, question.record.tool_id) for question in failed]

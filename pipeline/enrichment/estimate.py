@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from pipeline.enrichment.chain import LedgerOnly
 from pipeline.enrichment.generator import Generator, Question, questions_about
+from pipeline.enrichment.known_answers import known_answers
 from pipeline.ledger import Ledger
 from pipeline.records import Catalog
 from pipeline.settings import EnrichmentSettings
@@ -59,17 +60,20 @@ def estimate(
     if not questions:
         return found
     # The import takes a second: only where a model is asked.
-    from pipeline.enrichment.openai.model import OUTPUT_TOKENS, ModelGenerator
+    from pipeline.enrichment.openai.model import ADDED_TOKENS, OUTPUT_TOKENS, ModelGenerator
 
     model = ModelGenerator(settings)
     answer_tokens, cached_share = ledger.answers.average_usage(settings.model) or (OUTPUT_TOKENS, 0.0)
+    added_tokens, _ = ledger.answers.average_usage(settings.model, added=True) or (ADDED_TOKENS, 0.0)
     prompt = sum(map(model.prompt_tokens, questions))
-    contrasted = round(_CONTRASTED_SHARE * len(questions)) if settings.contrast and assessed else 0
+    whole = sum(question.known is None for question in questions)
+    contrasted = round(_CONTRASTED_SHARE * whole) if settings.contrast and assessed else 0
     if settings.max_tools is not None:
         contrasted = min(contrasted, settings.max_tools - len(questions))
     prompt += contrasted * (prompt // len(questions) + _SIBLING_TOKENS)
     count = len(questions) + contrasted
-    completion, cached = round(count * answer_tokens), round(prompt * cached_share)
+    completion = round((whole + contrasted) * answer_tokens + added_tokens * sum(len(q.added) for q in questions))
+    cached = round(prompt * cached_share)
     return replace(
         found,
         questions=len(questions),
@@ -97,14 +101,15 @@ def _unknown(
     remaining: Sequence[ToolRecord] = catalog.records
     for generator in generators:
         questions = questions_about(catalog, generator, remaining)
-        found = ledger.answers.expansions([key for q in questions for key in q.keys], checks)
-        answers = {q.key for q in questions if not found.keys().isdisjoint(q.keys)}
-        known += sum(question.key in answers for question in questions)
+        found = known_answers(ledger, generator, questions, checks)
+        known += sum(q.key in found and not found[q.key].missing for q in questions)
         if isinstance(generator, LedgerOnly):
             break  # it is not asked
         if generator.accepts_siblings:
             # Tools that a model cannot tell apart are one question.
-            return known, list({q.key: q for q in questions if q.key not in answers}.values())
+            unknown = {q.key: q for q in questions if q.key not in found}
+            added = {q.key: found[q.key].asks(q) for q in questions if q.key in found and found[q.key].missing}
+            return known, [*unknown.values(), *added.values()]
         said = {question.record.tool_id for question in questions}
         remaining = [record for record in remaining if record.tool_id not in said]
     return known, []

@@ -56,19 +56,16 @@ NO_MODEL = Prompt("", "", {})
 class Question:
     """A record to write an expansion for.
 
-    `key` is that of the answer in the ledger, `former_keys` are those of the question with tools' former names.
-    `prompt` is what a model is asked, NO_MODEL where none is.
+    `key` is that of the answer in the ledger. `prompt` is what a model is asked, NO_MODEL where none is; `former` are
+    the prompts with tools' former names. With `known`, an answer in other languages, only the `added` are asked for.
     """
 
     key: str
     record: ToolRecord
     prompt: Prompt = NO_MODEL
-    former_keys: tuple[str, ...] = ()
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys under which the ledger may have its answer, the first first."""
-        return (self.key, *self.former_keys)
+    former: tuple[Prompt, ...] = ()
+    known: Expansion | None = None
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

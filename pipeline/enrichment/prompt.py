@@ -34,6 +34,11 @@ NOTES = {
     ),
 }
 
+# Only in messages about an answer that the ledger has in other languages.
+REST_KNOWN = (
+    "All fields but translations are written already. Answer with tool and translations alone, in these languages."
+)
+
 PLAIN_TEXT = "\n\nAnswer with one JSON object that has exactly the keys described above, and nothing else."
 
 

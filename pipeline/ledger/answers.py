@@ -159,14 +159,27 @@ class Answers(Database):
         )
         return [EarlierAnswer(*row) for row in rows]
 
-    def average_usage(self, model: str) -> tuple[float, float] | None:
-        """Return the mean tokens of a model's answers, and the cached share of its prompts' tokens; else None."""
+    def average_usage(self, model: str, *, added: bool = False) -> tuple[float, float] | None:
+        """Return the mean tokens of a model's answers, and the cached share of its prompts' tokens; else None.
+
+        With `added`, these are the tokens of one language in answers that were asked for languages alone.
+        """
         (found,) = self.rows(
-            "SELECT avg(completion_tokens), sum(cached_tokens) / sum(prompt_tokens) FROM expansions "
-            "WHERE model = ? AND generator = 'openai' AND prompt_tokens > 0",
-            [model],
+            """
+            SELECT avg(completion_tokens / if($added, json_array_length(message, '$.languages'), 1)),
+                sum(cached_tokens) / sum(prompt_tokens)
+            FROM expansions LEFT JOIN questions USING (expansion_key)
+            WHERE model = $model AND generator = 'openai' AND prompt_tokens > 0
+                AND (json_extract(message, '$.only') IS NOT NULL) = $added
+            """,
+            {"model": model, "added": added},
         )
         return None if found[0] is None else found
+
+    def languages_asked(self) -> list[tuple[str, ...]]:
+        """Return the sets of languages beside English that questions have asked for."""
+        rows = self.rows("SELECT DISTINCT from_json(parameters -> 'languages', '[\"VARCHAR\"]') FROM questions")
+        return [tuple(languages or ()) for (languages,) in rows]
 
     def latest_kinds(self, model: str, count: int) -> list[str]:
         """Return how a model's latest answers failed, the newest first; "" for one that could be used.

@@ -32,14 +32,16 @@ class OutputMode(IntEnum):
         return OutputMode(min(self + 1, OutputMode.TEXT))
 
 
-def schema(languages: Sequence[str]) -> dict[str, Any]:
+def schema(languages: Sequence[str], *, rest_known: bool = False) -> dict[str, Any]:
     """Return the JSON Schema of an answer in OpenAI's strict form: every key required, no others allowed.
 
-    `languages` are codes beside English.
+    `languages` are codes beside English. With `rest_known`, they are all that is asked for.
     """
     text = {"type": "string"}
     texts = {"type": "array", "items": text}
-    fields: dict[str, Any] = {"tool": text, "when_to_use": text, **dict.fromkeys(_LIST_FIELDS, texts)}
+    fields: dict[str, Any] = {"tool": text}
+    if not rest_known:
+        fields |= {"when_to_use": text, **dict.fromkeys(_LIST_FIELDS, texts)}
     if languages:
         fields["translations"] = _object(dict.fromkeys(languages, texts))
     return _object(fields)
@@ -91,6 +93,11 @@ def _expansion(said: Mapping[str, Any], question: Question) -> Expansion:
     # Servers without structured output may leave the name out; another name means another tool.
     if name is not None and (not isinstance(name, str) or _letters(name) != _letters(echo(question.record))):
         raise _Unreadable("mismatch", f"the answer is about {str(name)[:80]!r}, not {echo(question.record)!r}")
+    if question.known is not None:
+        row = {**question.known.to_json(), "translations": row.get("translations")}
+        if not (added := Expansion.from_json(row).translations):
+            raise _Unreadable("empty", "translations holds no phrase")
+        return question.known.translated(added)
     if not row.get("user_phrases"):
         raise _Unreadable("empty", "user_phrases holds no phrase")
     return Expansion.from_json(row)
@@ -119,7 +126,7 @@ def _parse(text: object) -> dict[str, Any]:
         except ValueError as error:
             why = why or f" that can be read: {error}"
             continue
-        if {"user_phrases", "answers", "tool", "when_to_use"} & set(row):
+        if {"user_phrases", "answers", "tool", "when_to_use", "translations"} & set(row):
             return dict(row)
         keys = ", ".join(row)[:80]
         why = why or f" that can be read: it has none of the keys that were asked for: {keys}"

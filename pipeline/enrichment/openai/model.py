@@ -24,6 +24,7 @@ from router.tools.naming import route_forms
 
 # Of an answer, until the server has counted one. See docs/decisions/model-requests.md.
 OUTPUT_TOKENS = 400
+ADDED_TOKENS = 100  # of one in a language more
 _OVERHEAD_TOKENS = 16  # that the chat format adds to two messages
 # A model that fails on half of its tools gets so many in a row once in 6,000 builds of 10,000 tools; one that fails on
 # 30 %, never. See docs/decisions/model-requests.md.
@@ -117,7 +118,7 @@ class ModelGenerator:
         parameters = {key: value if key in _STORED else f"sha256:{fingerprint(value)}" for key, value in given.items()}
         prompt = Prompt(INSTRUCTIONS, message(record, siblings, languages), parameters)
         former = tuple(
-            answer_key(self.name, self.model, Prompt(INSTRUCTIONS, message(one, others, languages), parameters))
+            Prompt(INSTRUCTIONS, message(one, others, languages), parameters)
             for one, *others in zip(*map(route_forms, (record, *siblings)), strict=True)
             if [one, *others] != [record, *siblings]
         )
@@ -129,7 +130,7 @@ class ModelGenerator:
         instructions = question.prompt.instructions
         body: dict[str, Any] = {"model": self.model}
         if output_mode is OutputMode.JSON_SCHEMA:
-            json_schema = {"name": "expansion", "strict": True, "schema": schema(self.settings.other_languages)}
+            json_schema = {"name": "expansion", "strict": True, "schema": self._schema(question)}
             body["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         else:
             instructions += PLAIN_TEXT
@@ -140,6 +141,11 @@ class ModelGenerator:
             {"role": "user", "content": question.prompt.message},
         ]
         return {**body, **self.settings.parameters}
+
+    def _schema(self, question: Question) -> dict[str, Any]:
+        if question.known is not None:
+            return schema(question.added, rest_known=True)
+        return schema(self.settings.other_languages)
 
     @cached_property
     def counter(self) -> TokenCounter:
