@@ -82,6 +82,7 @@ _LOWER = "a-z" + "".join(c for c in _LATIN if c.islower() and not c.isascii())
 _HUMP = re.compile(
     rf"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|\d+|[^\W\d_{_UPPER}{_LOWER}]+"
 )
+_PLAIN_WORD = re.compile("[A-Za-z]?[a-z]+")
 _DIGITS = re.compile(r"\d+|\D+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 
@@ -107,11 +108,11 @@ def pretokenize(text: str) -> str:
         text = "".join(c if _is_text(c) else " " for c in text)
     forms: list[str] = []
     for chunk in text.split():
-        if _is_plain_word(chunk):
+        if _PLAIN_WORD.fullmatch(chunk):
             forms.append(chunk)  # the common case, in which there is nothing to strip
             continue
         chunk = chunk.strip("-_.'").removesuffix("'s")
-        if _is_plain_word(chunk):
+        if _PLAIN_WORD.fullmatch(chunk):
             forms.append(chunk)
         elif chunk:
             forms.extend(_forms(chunk))
@@ -121,10 +122,6 @@ def pretokenize(text: str) -> str:
 def identifier_words(identifier: str) -> list[str]:
     """Return the words of an identifier in order, lower case, without joined forms: `getUserById` → get user by id."""
     return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in _HUMP.findall(piece)]
-
-
-def _is_plain_word(chunk: str) -> bool:
-    return chunk.isalpha() and chunk.isascii() and (chunk.islower() or chunk[1:].islower())
 
 
 def _is_text(character: str) -> bool:
