@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from router.provider_formats.formats import Detail, FormName, ProviderFormat, VendorText
@@ -178,6 +177,8 @@ class RoutedTools:
 
     def _repr_html_(self) -> str:
         """Return a table of the tools for notebooks. All text in it is escaped: catalogs are untrusted."""
+        from html import escape  # here: its table of entities takes a millisecond
+
         rows = "".join(
             f"<tr><td>{escape(tool.tool_id)}</td><td>{tool.score:.3f}</td>"
             f"<td>{escape(tool.record.description[:_MAX_CHARACTERS])}</td></tr>"
