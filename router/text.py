@@ -79,9 +79,11 @@ _LATIN = "".join(map(chr, (*range(0x41, 0x250), *range(0x1E00, 0x1F00))))
 _UPPER = "A-Z" + "".join(c for c in _LATIN if c.isupper() and not c.isascii())
 _LOWER = "a-z" + "".join(c for c in _LATIN if c.islower() and not c.isascii())
 # Matches a plural of capitals (URLs), capitals before a capitalised word (HTMLParser), a word, digits, other scripts.
-_HUMP = re.compile(
+# Compiled where it is first used: that takes as long as the rest of this module.
+_HUMP = (
     rf"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|\d+|[^\W\d_{_UPPER}{_LOWER}]+"
 )
+_PLAIN_WORD = re.compile("[A-Za-z]?[a-z]+")
 _DIGITS = re.compile(r"\d+|\D+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 
@@ -107,11 +109,11 @@ def pretokenize(text: str) -> str:
         text = "".join(c if _is_text(c) else " " for c in text)
     forms: list[str] = []
     for chunk in text.split():
-        if _is_plain_word(chunk):
+        if _PLAIN_WORD.fullmatch(chunk):
             forms.append(chunk)  # the common case, in which there is nothing to strip
             continue
         chunk = chunk.strip("-_.'").removesuffix("'s")
-        if _is_plain_word(chunk):
+        if _PLAIN_WORD.fullmatch(chunk):
             forms.append(chunk)
         elif chunk:
             forms.extend(_forms(chunk))
@@ -120,11 +122,7 @@ def pretokenize(text: str) -> str:
 
 def identifier_words(identifier: str) -> list[str]:
     """Return the words of an identifier in order, lower case, without joined forms: `getUserById` → get user by id."""
-    return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in _HUMP.findall(piece)]
-
-
-def _is_plain_word(chunk: str) -> bool:
-    return chunk.isalpha() and chunk.isascii() and (chunk.islower() or chunk[1:].islower())
+    return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in re.findall(_HUMP, piece)]
 
 
 def _is_text(character: str) -> bool:
@@ -146,7 +144,7 @@ def _forms(chunk: str) -> list[str]:
         if not segment.isascii() and not re.search(f"[{_UPPER}{_LOWER}]", segment):
             forms[segment] = None  # another script: whole, marks and all
             continue
-        humps = _HUMP.findall(segment)
+        humps = re.findall(_HUMP, segment)
         for piece in humps + _DIGITS.findall(segment):
             # A lone letter cut from a longer word (the O of OAuth) says nothing.
             if len(piece) > 1 or piece.isdigit() or len(humps) == 1:

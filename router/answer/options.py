@@ -176,19 +176,25 @@ def documents_route_options(function: _Function) -> _Function:
     """Let `help` and `inspect.signature` show each of the RouteOptions that a function takes as `**options`."""
     signature = inspect.signature(function)
     *parameters, _ = signature.parameters.values()
-    defaults, meanings = CheckedOptions(), descriptions(CheckedOptions)
     lines = ["Keyword Args:"]
     for name, annotation in RouteOptions.__annotations__.items():
         if name in signature.parameters:
             continue
-        default = None if name == "selection" else getattr(defaults, name)
+        default = None if name == "selection" else getattr(_DEFAULTS, name)
         parameters.append(
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         )
-        lines += textwrap.wrap(f"{name}: {meanings[name]}", 110, initial_indent=" " * 4, subsequent_indent=" " * 8)
+        lines += _DOCUMENTED[name]
     function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     function.__doc__ = f"{inspect.getdoc(function)}\n\n" + "\n".join(lines)
     return function
+
+
+_DEFAULTS = CheckedOptions()
+_DOCUMENTED = {
+    name: textwrap.wrap(f"{name}: {meaning}", 110, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    for name, meaning in descriptions(CheckedOptions).items()
+}
 
 
 def recipe_of(snapshot: Snapshot, recipe: str | Recipe | None) -> Recipe:

@@ -4,6 +4,7 @@ Letters show the script, Tantivy's stop words and accents another language in La
 neither counts as English.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -23,12 +24,16 @@ _FEWEST_ACCENTED = 2  # words
 _ACCENT_SHARE = 0.03  # of all letters
 _LATIN = "LATIN"
 _ENGLISH_STOP_WORDS = frozenset(STOP_WORDS)
+_ASCII_WORD = re.compile("[a-z]+")
 
 
 def foreign_script(text: str) -> str:
     """Return the script of a text that is not English, such as "Hangul" or "Latin"; empty for English."""
     text = text[:_MAX_CHARACTERS]
-    words = "".join(character if character.isalpha() else " " for character in text.casefold()).split()
+    if text.isascii():
+        words = _ASCII_WORD.findall(text.lower())
+    else:
+        words = "".join(character if character.isalpha() else " " for character in text.casefold()).split()
     english = sum(word in _ENGLISH_STOP_WORDS for word in words)
     if text.isascii():
         return "" if english or not _has_stop_words(words, _FEWEST_STOP_WORDS) else _name(_LATIN)

@@ -54,6 +54,7 @@ class DenseRetriever:
         self._candidates = candidates
         self._moments = moments
         self._count = candidate_count(len(vectors))
+        self._has_phrases = vectors.offsets[-1] > len(vectors)
 
     @classmethod
     def open(cls, folder: Path, manifest: Manifest, tools: int) -> "DenseRetriever | None":
@@ -162,12 +163,16 @@ class DenseRetriever:
 
     def scores(self, vector: NDArray[np.float32], view: DenseView) -> NDArray[np.float64]:
         """Return the score of every tool in a view, shape (tools,)."""
+        if not self._has_phrases:
+            return rounded(self._vectors.products(vector))
         documents, nearest = document_and_phrase(self._vectors.products(vector), self._vectors.offsets)
         lift = 0.0 if np.isnan(nearest).all() else float(np.nanmean(nearest - documents))
         return rounded(blend(documents, nearest, view, np.float32(lift)))
 
     def best_phrases(self, vector: NDArray[np.float32], tools: Sequence[int]) -> list[int | None]:
         """Return for each tool the index of its phrase nearest to a vector; None where it has no phrase."""
+        if not self._has_phrases:
+            return [None] * len(tools)
         cosines, offsets = self._cosines(vector, np.array(tools, np.int64))
         pairs = itertools.pairwise(offsets.tolist())
         return [int(np.argmax(cosines[first + 1 : last])) if last > first + 1 else None for first, last in pairs]

@@ -1,7 +1,7 @@
 """What a retriever is: the protocol, the query that it takes, and the tools that it may return."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -39,7 +39,7 @@ class Ranking:
 
     def cut(self, depth: int) -> "Ranking":
         """Return the ranking's first `depth` tools."""
-        return replace(self, ordinals=self.ordinals[:depth], scores=self.scores[:depth])
+        return Ranking(self.ordinals[:depth], self.scores[:depth], self.center, self.spread, self.share_read)
 
     def standard(self) -> NDArray[np.float64]:
         """Return z-scores, shape (n,): spreads above the center, 0 for those below it."""
