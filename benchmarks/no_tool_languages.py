@@ -11,117 +11,89 @@ to have no tool, and against themselves without their tools.
 import argparse
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.languages import FOLDER, LANGUAGES, catalog
+from benchmarks.no_tool import RIDGE, Cues, Folder, Rows, verdict_of
 from benchmarks.support import logistic
 from pipeline.build import build
-from pipeline.learning.no_answer_calibration.background import background, score_background, talk
-from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
+from pipeline.learning.no_answer_calibration.background import talk
+from pipeline.learning.no_answer_calibration.batch_ranking import RankedQuery
 from pipeline.learning.no_answer_calibration.examples import without_acceptable
 from pipeline.learning.no_answer_calibration.fitting import ABSENT_SHARE, calibrate
 from pipeline.learning.no_answer_calibration.prior import PRIORS_OF_OTHERS, CueScale, Prior, cue_table
-from quartermaster.evaluation import Judgement, read_judgements
+from quartermaster.evaluation import read_judgements
 from quartermaster.evaluation.abstention import auc
-from router.retrieval.no_answer_calibration import BASE_RATE, BEST_BM25, Calibration, FitEstimate
-from router.search.search import clean_request, estimate_fit, search
+from router.retrieval.no_answer_calibration import BASE_RATE, BEST_BM25, of_language
 from router.snapshot.snapshot import Snapshot
+from router.tools.foreign_text import request_language
 
+SHARES = {"own": BASE_RATE, "talk": (1 - BASE_RATE) * (1 - ABSENT_SHARE), "absent": (1 - BASE_RATE) * ABSENT_SHARE}
 FOLDS = 5
-RIDGE = 1e-3
-Rows = NDArray[np.float64]
 
 
-@dataclass
-class Language:
-    """A language's snapshot and judged requests, and what no tool answers in it."""
-
-    code: str
-    snapshot: Snapshot
-    judgements: Sequence[Judgement]
+class Language(Folder):
+    """A language's tools over the demo's, with its requests: own, absent, talk, none."""
 
     @cached_property
-    def answerable(self) -> list[Judgement]:
-        return [one for one in self.judgements if one.kind != "none"]
+    def texts(self) -> Mapping[str, Sequence[str]]:
+        own, none = ([j.request for j in self.judgements if (j.kind == "none") is is_none] for is_none in (False, True))
+        return {"own": own, "absent": own, "talk": talk()[self.name], "none": none}
 
     @cached_property
-    def ranked(self) -> dict[str, list[RankedQuery]]:
-        ranker = BatchRanker(self.snapshot)
-        own = ranker.rank([one.request for one in self.answerable])
-        absent = [without_acceptable(ranker, *pair) for pair in zip(self.answerable, own, strict=True)]
-        return {"own": own, "absent": absent, "talk": ranker.rank(talk()[self.code])}
+    def answers(self) -> Mapping[str, Sequence[RankedQuery]]:
+        ranked = {sort: self.ranker.rank(self.texts[sort]) for sort in ("own", "talk", "none")}
+        own = zip((j for j in self.judgements if j.kind != "none"), ranked["own"], strict=True)
+        return ranked | {"absent": [without_acceptable(self.ranker, *pair) for pair in own]}
 
-    def tables(self, cues: Sequence[str]) -> dict[str, Rows]:
-        """The cues as a build has them, by sort of request."""
-        ranker, requests = BatchRanker(self.snapshot), [query.request for query in background()]
-        vectors = ranker.query_vectors(requests)
-        scores = score_background(ranker, background(), vectors)
-        table = cue_table(scores, ranker.rank(requests, vectors), cues)
-        scale = CueScale.of(table, np.array([cue == BEST_BM25 for cue in cues]))
-        return {sort: scale.standardise(cue_table(scores, queries, cues)) for sort, queries in self.ranked.items()}
-
-    def estimates(self, requests: Iterable[str | Judgement], calibrations: Sequence[Calibration]) -> list[FitEstimate]:
-        """What a router with some calibrations says; of a judgement, as if its tools were not there."""
-        snapshot, found = replace(self.snapshot, calibrations=tuple(calibrations)), []
-        for asked in requests:
-            text = asked if isinstance(asked, str) else asked.request
-            result = search(snapshot, clean_request(text), snapshot.recipe)
-            if isinstance(asked, Judgement):
-                query = RankedQuery(result.rankings, result.query.terms, result.query.adapted_vector, {})
-                without = without_acceptable(BatchRanker(snapshot), asked, query)
-                result = replace(result, rankings=without.rankings)
-            verdict = estimate_fit(snapshot, result, snapshot.recipe)
-            assert verdict is not None, text
-            found.append(verdict)
-        return found
+    def table(self, sort: str, cues: Cues) -> Rows:
+        scores, everyday = self.surveyed
+        scale = CueScale.of(cue_table(scores, everyday, cues), np.array([cue == BEST_BM25 for cue in cues]))
+        return scale.standardise(cue_table(scores, self.answers[sort], cues))
 
     def measure(self, priors: Sequence[Prior]) -> Iterator[dict[str, Any]]:
         """A row for a catalog that judges nothing, and for one that judges these requests."""
-        none = [one.request for one in self.judgements if one.kind == "none"]
-        sorts = {"talk": talk()[self.code], "none": none}
-        for name, folds in (
-            ("generic", [self.answerable]),
-            ("judged", [self.answerable[f::FOLDS] for f in range(FOLDS)]),
-        ):
-            fits: dict[str, list[FitEstimate]] = {"own": [], "absent": [], "talk": [], "none": []}
-            for fold in folds:
-                judged = [one for one in self.answerable if one not in fold]
-                made = calibrate(self.snapshot, judged, priors_of_others=priors).calibrations
-                fits["own"] += self.estimates([one.request for one in fold], made)
-                fits["absent"] += self.estimates(fold, made)
-                for sort, requests in sorts.items():
-                    fits[sort] += self.estimates(requests, made)
-            said = {sort: np.array([one.fits for one in verdicts]) for sort, verdicts in fits.items()}
-            refused = {sort: float(np.mean([one.none_fits for one in fits[sort]])) for sort in ("own", "talk", "none")}
-            areas = {sort: _auc(said["own"], said[sort]) for sort in ("talk", "none", "absent")}
-            calibrated = float(np.mean([one.calibrated for one in fits["own"]]))
-            yield {"language": self.code, "by": name, "calibrated": calibrated, "refused": refused, "auc": areas}
+        own = [j for j in self.judgements if j.kind != "none"]
+        for name, folds in (("generic", 1), ("judged", FOLDS)):
+            fits: dict[str, list[float]] = {sort: [] for sort in self.texts}
+            refused: dict[str, list[bool]] = {sort: [] for sort in self.texts}
+            for fold in range(folds):
+                judged = [one for place, one in enumerate(own) if place % folds != fold]
+                made = calibrate(self.snapshot, judged, priors_of_others=priors)
+                for sort, texts in self.texts.items():
+                    for text, asked in list(zip(texts, self.answers[sort], strict=True))[fold::folds]:
+                        rule = of_language(made.calibrations, request_language(text))[0]
+                        verdict = verdict_of(self, made.background, rule, asked)
+                        fits[sort].append(verdict.fits)
+                        refused[sort].append(verdict.none_fits)
+            row = {"language": self.name, "by": name}
+            row |= {f"refused: {sort}": float(np.mean(refused[sort])) for sort in ("own", "talk", "none")}
+            yield row | {f"AUC: {sort}": _auc(fits["own"], fits[sort]) for sort in ("talk", "none", "absent")}
 
 
-def _auc(right: Rows, wrong: Rows) -> float:
-    return auc(np.concatenate([right, wrong]), np.arange(len(right) + len(wrong)) < len(right))
+def _auc(right: Sequence[float], wrong: Sequence[float]) -> float:
+    return auc(np.array([*right, *wrong]), np.arange(len(right) + len(wrong)) < len(right))
 
 
-def fit(tables: Sequence[Mapping[str, Rows]], cues: Sequence[str], least: tuple[float, ...]) -> Prior:
-    """Return the prior of some languages; each has the same weight."""
-    shares = {"own": BASE_RATE, "talk": (1 - BASE_RATE) * (1 - ABSENT_SHARE), "absent": (1 - BASE_RATE) * ABSENT_SHARE}
-    parts = [(of[sort], share, float(sort == "own")) for of in tables for sort, share in shares.items()]
+def fit(folders: Sequence[Folder], prior: Prior) -> Prior:
+    """Return a prior of the same cues, fitted on some languages, each of the same weight."""
+    parts = [
+        (folder.table(sort, prior.cues), share, sort == "own") for folder in folders for sort, share in SHARES.items()
+    ]
     rows = np.concatenate([part for part, _, _ in parts])
-    weights = np.concatenate([np.full(len(part), share / len(part)) for part, share, _ in parts]) / len(tables)
-    fitting = np.concatenate([np.full(len(part), fits) for part, _, fits in parts])
+    weights = np.concatenate([np.full(len(part), share / len(part)) for part, share, _ in parts]) / len(folders)
+    fitting = np.concatenate([np.full(len(part), float(fits)) for part, _, fits in parts])
     deviation = rows.std(axis=0)
     slopes, intercept = logistic.fit(rows / deviation, fitting, weights, RIDGE)
-    named = {cue: round(float(slope), 2) for cue, slope in zip(cues, slopes / deviation, strict=True)}
-    return Prior(named, round(intercept, 2), least)
+    named = {cue: round(float(slope), 2) for cue, slope in zip(prior.cues, slopes / deviation, strict=True)}
+    return Prior(named, round(intercept, 2), prior.least)
 
 
 def main() -> None:
@@ -129,41 +101,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("codes", nargs="*", metavar="CODE", default=LANGUAGES)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--workspace", type=Path, help="kept, with its snapshots")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        languages = [_open(code, asked.workspace or Path(temporary)) for code in asked.codes]
-        tables = {prior.cues: {one.code: one.tables(prior.cues) for one in languages} for prior in PRIORS_OF_OTHERS}
-
-        def priors(held: str = "") -> list[Prior]:
-            return [
-                fit([table for code, table in tables[prior.cues].items() if code != held], prior.cues, prior.least)
-                for prior in PRIORS_OF_OTHERS
-            ]
-
-        fitted = [{"weights": dict(prior.weights), "intercept": prior.intercept} for prior in priors()]
-        rows = [row for one in languages for row in one.measure(priors(one.code))]
-    console = Console(width=150)
-    console.print_json(data=fitted)
-    console.print(_table(rows))
+    rows = []
+    with tempfile.TemporaryDirectory() as workspace:
+        folders = []
+        for code in asked.codes:
+            snapshot = Snapshot.open(build(catalog(FOLDER / code), workspace=Path(workspace)).snapshot)
+            folders.append(Language(code, "", snapshot, read_judgements(FOLDER / code / "requests.jsonl")))
+        fitted = [fit(folders, prior) for prior in PRIORS_OF_OTHERS]
+        for held in folders:
+            others = [folder for folder in folders if folder is not held]
+            rows += held.measure([fit(others, prior) for prior in PRIORS_OF_OTHERS])
+    priors = [{"weights": dict(prior.weights), "intercept": prior.intercept} for prior in fitted]
     if asked.json:
-        asked.json.write_text(json.dumps({"priors": fitted, "rows": rows}, indent=1) + "\n", encoding="utf-8")
-
-
-def _open(code: str, workspace: Path) -> Language:
-    folder = FOLDER / code
-    built = build(catalog(folder), workspace=workspace)
-    return Language(code, Snapshot.open(built.snapshot), read_judgements(folder / "requests.jsonl"))
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    drawn = Table("", "by", box=None)
-    for column in ("calibrated", "refused: answerable", "talk", "none", "AUC: talk", "none", "absent"):
-        drawn.add_column(column, justify="right")
+        asked.json.write_text(json.dumps({"priors": priors, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    console, drawn = Console(width=150), Table(*rows[0], box=None)
     for row in rows:
-        shares = (row["calibrated"], *row["refused"].values(), *row["auc"].values())
-        drawn.add_row(row["language"], row["by"], *(f"{share:.3f}" for share in shares))
-    return drawn
+        drawn.add_row(*(value if isinstance(value, str) else f"{value:.3f}" for value in row.values()))
+    console.print_json(data=priors)
+    console.print(drawn)
 
 
 if __name__ == "__main__":

@@ -26,22 +26,12 @@ _LATIN = "LATIN"
 _ENGLISH_STOP_WORDS = frozenset(STOP_WORDS)
 _ENGLISH_IN_REQUESTS = _ENGLISH_STOP_WORDS | {"all"}  # which is a stop word of German and Italian too
 
-# The languages of LANGUAGES whose scripts no other of them has, or that most text of theirs is in.
-_LANGUAGE_OF_SCRIPT = {
-    "Arabic": "ar",
-    "Cyrillic": "ru",
-    "Devanagari": "hi",
-    "Greek": "el",
-    "Han": "zh",
-    "Hangul": "ko",
-    "Hebrew": "he",
-    "Hiragana": "ja",
-    "Katakana": "ja",
-    "Tamil": "ta",
-}
+# The languages of LANGUAGES that most text of a script is in.
+_LANGUAGE_OF_SCRIPT = {"Arabic": "ar", "Cyrillic": "ru", "Devanagari": "hi", "Greek": "el", "Han": "zh", "Hangul": "ko"}
+_LANGUAGE_OF_SCRIPT |= {"Hebrew": "he", "Hiragana": "ja", "Katakana": "ja", "Tamil": "ta"}
 # Letters that others of the same script lack.
-_OWN_LETTERS = {"ja": "[\u3040-\u30ff]", "uk": "[іїєґ]", "sr": "[ђјљњћџ]", "fa": "[پچژکگی]", "tr": "[ğı]", "pl": "[łżź]"}
-_OWN_LETTERS |= {"cs": "[řů]", "ro": "[țș]", "vi": "[ơư]", "lt": "[ėų]"}
+_OWN_LETTERS = {"ja": "[\u3040-\u30ff]", "uk": "[іїєґ]", "sr": "[ђјљњћџ]", "fa": "[پچژکگی]", "tr": "[ğı]", "cs": "[řů]"}
+_OWN_LETTERS |= {"pl": "[łżź]", "ro": "[țș]", "vi": "[ơư]", "lt": "[ėų]"}
 # By the number of their speakers, which decides where two have as many stop words.
 _LATIN_LANGUAGES = ("es", "pt", "fr", "de", "it", "nl", "sv", "hu", "no", "da", "fi")
 

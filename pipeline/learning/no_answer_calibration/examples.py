@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pipeline.learning.no_answer_calibration.background import talk
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.held_out_phrases import (
-    HeldOut,
     rank_held_out_phrases,
     rank_held_out_translations,
     without_tools,
@@ -26,9 +25,9 @@ MIN_ANSWERABLE = 50
 class Examples:
     """Ranked requests in one language, by class.
 
-    `answerable` are those that a tool fits, phrases where `source` is PHRASES, and none where it is GENERIC. `none` are
-    judged to have no tool, `absent` are the answerable without their tools, and `talk` is what no tool answers: both
-    are empty for judged requests in English, whose other class are the background queries.
+    `answerable` are those that a tool fits, or phrases in their place; there are none where `source` is GENERIC.
+    `none` are judged to have no tool, `absent` are the answerable without their tools, and `talk` is what no tool
+    answers. English has no talk, as it has background queries, and so its judged requests are not needed twice.
     """
 
     source: str = GENERIC
@@ -42,30 +41,26 @@ def examples_by_language(
     ranker: BatchRanker, judgements: Sequence[Judgement], documents: Sequence[FieldDocuments]
 ) -> dict[str, Examples]:
     """Return the examples of English, of each language with MIN_ANSWERABLE, and none for OTHER_LANGUAGE."""
-    judged: defaultdict[str, list[tuple[Judgement, RankedQuery]]] = defaultdict(list)
-    requests = [judgement.request for judgement in judgements]
-    for judgement, query in zip(judgements, ranker.rank(requests), strict=True):
-        judged[request_language(judgement.request)].append((judgement, query))
-    answerable = {
-        language: [(judgement, query) for judgement, query in pairs if judgement.kind != "none"]
-        for language, pairs in judged.items()
-    }
-    enough = {language for language, pairs in answerable.items() if len(pairs) >= MIN_ANSWERABLE}
-    phrases: dict[str, HeldOut] = {} if ENGLISH in enough else rank_held_out_phrases(ranker)
+    judged = defaultdict[str, list[tuple[Judgement, RankedQuery]]](list)
+    none = defaultdict[str, list[RankedQuery]](list)
+    for judgement, query in zip(judgements, ranker.rank([one.request for one in judgements]), strict=True):
+        language = request_language(judgement.request)
+        if judgement.kind == "none":
+            none[language].append(query)
+        else:
+            judged[language].append((judgement, query))
+    phrases = rank_held_out_phrases(ranker) if len(judged[ENGLISH]) < MIN_ANSWERABLE else {}
     phrases |= rank_held_out_translations(ranker, documents, MIN_ANSWERABLE)
-    examples = {ENGLISH: Examples(), OTHER_LANGUAGE: Examples()}
-    for language in sorted({ENGLISH, *enough, *phrases} - {OTHER_LANGUAGE}):
-        none = [query for judgement, query in judged[language] if judgement.kind == "none"]
-        everyday = ranker.rank(talk().get(language, ()))
-        if language in enough:
-            fitting = [query for _, query in answerable[language]]
-            absent = [] if language == ENGLISH else [without_acceptable(ranker, *pair) for pair in answerable[language]]
-            examples[language] = Examples(JUDGEMENTS, fitting, none, absent, everyday)
-        elif language in phrases and len(phrases[language].queries) >= MIN_ANSWERABLE:
-            held_out = phrases[language]
-            examples[language] = Examples(PHRASES, held_out.queries, none, held_out.toolless, everyday)
-        elif language == ENGLISH:
-            examples[language] = Examples(none=none)
+    examples = {ENGLISH: Examples(none=none[ENGLISH]), OTHER_LANGUAGE: Examples()}
+    for language in sorted({*judged, *phrases} - {OTHER_LANGUAGE}):
+        source, pairs = JUDGEMENTS, [(query, without_acceptable(ranker, one, query)) for one, query in judged[language]]
+        if len(pairs) < MIN_ANSWERABLE:
+            source, pairs = PHRASES, phrases.get(language, [])
+        if len(pairs) >= MIN_ANSWERABLE:
+            answerable, absent = zip(*pairs, strict=True)
+            absent = absent if (language, source) != (ENGLISH, JUDGEMENTS) else ()
+            everyday = ranker.rank(talk().get(language, ()))
+            examples[language] = Examples(source, answerable, none[language], absent, everyday)
     return examples
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -20,14 +20,7 @@ MAX_PHRASES = 1000  # enough to place a quantile: one in forty is 25
 MAX_TRANSLATIONS = 300  # of a language: each must be encoded, which takes milliseconds
 _MOST_FOLDS = 4  # of translations, where few tools have any
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Ranked phrases, and the same phrases ranked without their tools."""
-
-    queries: list[RankedQuery] = field(default_factory=list)
-    toolless: list[RankedQuery] = field(default_factory=list)
+HeldOut = list[tuple[RankedQuery, RankedQuery]]  # ranked phrases, each with the same ranked without its tool
 
 
 def rank_held_out_phrases(ranker: BatchRanker) -> dict[str, HeldOut]:
@@ -69,14 +62,13 @@ def rank_held_out_phrases(ranker: BatchRanker) -> dict[str, HeldOut]:
 
     texts = [snapshot.records.entry(owner).phrases[position] for owner, position in drawn_of]
     ranked = ranker.rank(texts, ranker.query_vectors(texts, phrase_vectors), without_itself)
-    by_language: defaultdict[str, HeldOut] = defaultdict(HeldOut)
+    by_language = defaultdict[str, HeldOut](list)
     for text, query, (owner, position) in zip(texts, ranked, drawn_of, strict=True):
-        held_out = by_language[request_language(text)]
-        held_out.queries.append(_without_phrase(ranker, query, owner, position))
         toolless = without_tools(ranker, query, {owner})
         lists = {signal: ranking for signal, ranking in toolless.rankings.items() if signal is not Signal.EXPANSION}
-        held_out.toolless.append(replace(toolless, rankings=lists))
-    return dict(by_language)
+        pair = _without_phrase(ranker, query, owner, position), replace(toolless, rankings=lists)
+        by_language[request_language(text)].append(pair)
+    return by_language
 
 
 def rank_held_out_translations(
@@ -86,33 +78,28 @@ def rank_held_out_translations(
 
     `documents` are those of all tools. One translation of each tool is held out at a time, until there are `enough`.
     """
-    snapshot, by_language = ranker.snapshot, defaultdict[str, HeldOut](HeldOut)
+    by_language, snapshot = defaultdict[str, HeldOut](list), ranker.snapshot
     languages = snapshot.manifest.languages
     for place in range(_MOST_FOLDS):
         owners = {
             code: [o for o, one in enumerate(documents) if len(one.translations.get(code, ())) > max(place, 1)]
             for code in languages
-            if len(by_language[code].queries) < enough
+            if len(by_language[code]) < enough
         }
         if not any(owners.values()):
             break
-        index = index_field(Signal.EXPANSION, [_without_translations(one, place) for one in documents], languages).index
-        retrievers = {**snapshot.retrievers, Signal.EXPANSION: LexicalRetriever(index, languages)}
-        without = BatchRanker(replace(snapshot, retrievers=retrievers))
+        shorter = (
+            {code: texts[:place] + texts[place + 1 :] for code, texts in one.translations.items()} for one in documents
+        )
+        rest = [replace(one, translations=left) for one, left in zip(documents, shorter, strict=True)]
+        retriever = LexicalRetriever(index_field(Signal.EXPANSION, rest, languages).index, languages)
+        without = BatchRanker(replace(snapshot, retrievers={**snapshot.retrievers, Signal.EXPANSION: retriever}))
         for code, of in owners.items():
             drawn = _evenly(of, MAX_TRANSLATIONS)
-            for query, owner in zip(
-                without.rank([documents[owner].translations[code][place] for owner in drawn]), drawn, strict=True
-            ):
-                by_language[code].queries.append(query)
-                by_language[code].toolless.append(without_tools(without, query, {owner}))
-    return {code: held_out for code, held_out in by_language.items() if held_out.queries}
-
-
-def _without_translations(document: FieldDocuments, place: int) -> FieldDocuments:
-    """Return a tool's documents without the translation at a place of each language."""
-    left = {code: texts[:place] + texts[place + 1 :] for code, texts in document.translations.items()}
-    return replace(document, translations=left)
+            queries = without.rank([documents[owner].translations[code][place] for owner in drawn])
+            toolless = (without_tools(without, query, {o}) for query, o in zip(queries, drawn, strict=True))
+            by_language[code] += zip(queries, toolless, strict=True)
+    return {code: pairs for code, pairs in by_language.items() if pairs}
 
 
 def _evenly(items: Sequence[_T], most: int) -> list[_T]:

@@ -106,7 +106,9 @@ def test_without_judgements_the_phrases_set_the_scale_if_there_are_enough(
     calibrated = calibrate(opened)
     assert [one.source for one in calibrated.calibrations if one.language == ENGLISH] == ["phrases", "generic"]
     # Half of the phrases fit far better than the threshold that they set: it is no quantile of theirs alone.
-    said = probabilities_of(calibrated, rank_held_out_phrases(BatchRanker(opened))[ENGLISH].queries)
+    said = probabilities_of(
+        calibrated, [held_out for held_out, _ in rank_held_out_phrases(BatchRanker(opened))[ENGLISH]]
+    )
     assert np.mean(np.array(said) < calibrated.calibrations[0].threshold) <= 0.1
 
 
@@ -119,8 +121,7 @@ def test_requests_that_fit_worse_than_those_of_no_tool_calibrate_nothing(opened:
 
 def test_a_phrase_is_ranked_as_if_its_tool_did_not_have_it_and_as_if_its_tool_were_not_there(opened: Snapshot) -> None:
     ranker = BatchRanker(opened)
-    held_out = rank_held_out_phrases(ranker)[ENGLISH]
-    found, absent = held_out.queries, held_out.toolless
+    found, absent = zip(*rank_held_out_phrases(ranker)[ENGLISH], strict=True)
     first, ranking = found[0], found[0].rankings[Signal.DENSE]
     assert first.vector is not None and Signal.EXPANSION not in first.rankings
     own = ranker.vectors.of_tools(0, 1) @ first.vector  # the document's cosine, then the phrases'
@@ -138,13 +139,13 @@ def test_phrases_are_drawn_evenly(opened: Snapshot, monkeypatch: pytest.MonkeyPa
     ranker = BatchRanker(opened)
     held = [phrase for ordinal in range(len(opened.records)) for phrase in opened.records.entry(ordinal).phrases]
     expected = [terms(phrase) for phrase in (held[0], held[(len(held) - 1) // 2], held[-1])]
-    assert [asked.terms for asked in rank_held_out_phrases(ranker)[ENGLISH].queries] == expected
+    assert [asked.terms for asked, _ in rank_held_out_phrases(ranker)[ENGLISH]] == expected
 
 
 def test_only_phrases_of_expanded_tools_are_asked(opened: Snapshot) -> None:
     marks = np.array([Expanded.NO] * 7 + [Expanded.YES], np.uint8)
     last = BatchRanker(replace(opened, expanded=marks))
-    assert len(rank_held_out_phrases(last)[ENGLISH].queries) == len(opened.records.entry(7).phrases)
+    assert len(rank_held_out_phrases(last)[ENGLISH]) == len(opened.records.entry(7).phrases)
 
 
 def test_the_errand_vector_leads_from_talk_to_errands(opened: Snapshot) -> None:

@@ -49,11 +49,10 @@ def documents(*german: tuple[str, ...]) -> list[FieldDocuments]:
 def test_a_translation_is_ranked_by_an_index_without_it(opened: Snapshot) -> None:
     twenty = documents(("Rechnung zeigen", "Beleg zeigen"), ("Wetter morgen", "Regen heute"), *[()] * 18)
     held_out = rank_held_out_translations(BatchRanker(opened), twenty, enough=2)["de"]
-    lists = [query.rankings[Signal.EXPANSION].ordinals.tolist() for query in held_out.queries]
-    # "zeigen" is left to the first tool by its other phrase, nothing to the second.
-    assert lists == [[0], []]
-    assert [query.rankings[Signal.EXPANSION].ordinals.tolist() for query in held_out.toolless] == [[], []]
-    assert held_out.queries[0].evidence[BEST_BM25] > held_out.queries[1].evidence[BEST_BM25] == 0
+    lists = [[one.rankings[Signal.EXPANSION].ordinals.tolist() for one in pair] for pair in held_out]
+    # "zeigen" is left to the first tool by its other phrase, and to none where that tool is not there.
+    assert lists == [[[0], []], [[], []]]
+    assert held_out[0][0].evidence[BEST_BM25] > held_out[1][0].evidence[BEST_BM25] == 0
 
 
 def judged(requests: Sequence[str], tool: str) -> list[Judgement]:
