@@ -73,7 +73,7 @@ class Language(Folder):
                         verdict = verdict_of(self, made.background, rule, asked)
                         fits[sort].append(verdict.fits)
                         refused[sort].append(verdict.none_fits)
-            row = {"language": self.name, "by": name}
+            row: dict[str, Any] = {"language": self.name, "by": name}
             row |= {f"refused: {sort}": float(np.mean(refused[sort])) for sort in ("own", "talk", "none")}
             yield row | {f"AUC: {sort}": _auc(fits["own"], fits[sort]) for sort in ("talk", "none", "absent")}
 
@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("codes", nargs="*", metavar="CODE", default=LANGUAGES)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
-    rows = []
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as workspace:
         folders = []
         for code in asked.codes:

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from router.tools.foreign_text import request_language
 MAX_PHRASES = 1000  # enough to place a quantile: one in forty is 25
 MAX_TRANSLATIONS = 300  # of a language: each must be encoded, which takes milliseconds
 _MOST_FOLDS = 4  # of translations, where few tools have any
-_T = TypeVar("_T")
 HeldOut = list[tuple[RankedQuery, RankedQuery]]  # ranked phrases, each with the same ranked without its tool
 
 
@@ -44,7 +42,7 @@ def rank_held_out_phrases(ranker: BatchRanker) -> dict[str, HeldOut]:
     places = np.flatnonzero(eligible)
     if not len(places):
         return {}
-    drawn = np.array(_evenly(places, MAX_PHRASES))
+    drawn = places[_evenly(len(places), MAX_PHRASES)]
     drawn_of = list(zip(owners[drawn].tolist(), positions[drawn].tolist(), strict=True))
     encoder = snapshot.manifest.encoder
     phrase_vectors = None
@@ -65,7 +63,8 @@ def rank_held_out_phrases(ranker: BatchRanker) -> dict[str, HeldOut]:
     by_language = defaultdict[str, HeldOut](list)
     for text, query, (owner, position) in zip(texts, ranked, drawn_of, strict=True):
         toolless = without_tools(ranker, query, {owner})
-        lists = {signal: ranking for signal, ranking in toolless.rankings.items() if signal is not Signal.EXPANSION}
+        lists = dict(toolless.rankings)
+        lists.pop(Signal.EXPANSION, None)
         pair = _without_phrase(ranker, query, owner, position), replace(toolless, rankings=lists)
         by_language[request_language(text)].append(pair)
     return by_language
@@ -95,15 +94,16 @@ def rank_held_out_translations(
         retriever = LexicalRetriever(index_field(Signal.EXPANSION, rest, languages).index, languages)
         without = BatchRanker(replace(snapshot, retrievers={**snapshot.retrievers, Signal.EXPANSION: retriever}))
         for code, of in owners.items():
-            drawn = _evenly(of, MAX_TRANSLATIONS)
+            drawn = [of[row] for row in _evenly(len(of), MAX_TRANSLATIONS)]
             queries = without.rank([documents[owner].translations[code][place] for owner in drawn])
             toolless = (without_tools(without, query, {o}) for query, o in zip(queries, drawn, strict=True))
             by_language[code] += zip(queries, toolless, strict=True)
     return {code: pairs for code, pairs in by_language.items() if pairs}
 
 
-def _evenly(items: Sequence[_T], most: int) -> list[_T]:
-    return [items[place] for place in np.linspace(0, len(items) - 1, min(len(items), most)).astype(int)]
+def _evenly(count: int, most: int) -> NDArray[np.int64]:
+    """Return at most `most` rows of `count`, evenly."""
+    return np.linspace(0, count - 1, min(count, most)).astype(int)
 
 
 def _without_phrase(ranker: BatchRanker, query: RankedQuery, owner: int, position: int) -> RankedQuery:

@@ -23,8 +23,7 @@ ENRICHMENT = {"generator": "none", "languages": ["de", "ja"], "expansions": "exp
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     """Twenty tools with four phrases in each language, without vectors."""
-    given = {"enrichment": ENRICHMENT, "vectors": {"encoder": "none"}}
-    settings = load(DATA / "languages", given, environment={})
+    settings = load(DATA / "languages", {"enrichment": ENRICHMENT, "vectors": {"encoder": "none"}}, environment={})
     return Snapshot.open(build(settings, workspace=tmp_path_factory.mktemp("ws")).snapshot)
 
 
