@@ -31,6 +31,7 @@ from benchmarks.support.memoized_encoder import Remembering
 from pipeline.build import build
 from pipeline.learning.no_answer_calibration.background import background, score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
+from pipeline.learning.no_answer_calibration.examples import without_acceptable
 from pipeline.learning.no_answer_calibration.fitting import calibrate
 from pipeline.learning.no_answer_calibration.prior import PRIORS, SHARES, TRIMMED, CueScale, Prior, cue_table
 from pipeline.settings import load, overrides
@@ -48,10 +49,12 @@ from router.retrieval.no_answer_calibration import (
     FitEstimate,
     apply_calibrations,
     has_clear_leader,
+    of_language,
 )
 from router.retrieval.recipe import DEFAULT
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 from router.snapshot.snapshot import Snapshot
+from router.text import ENGLISH
 
 BUILDS = {"expansions": None, "bare": "none"}
 # An agent asks its router at every turn of a conversation: most of what no tool fits is talk.
@@ -97,24 +100,11 @@ class Folder:
         return {
             "own": asked,
             "none": self.ranker.rank([j.request for j in self.judgements if j.kind == "none"]),
-            "absent": [self._absent(one, j) for one, j in zip(asked, own, strict=True)],
+            "absent": [without_acceptable(self.ranker, *pair) for pair in zip(own, asked, strict=True)],
             "foreign": self.ranker.rank(self.foreign),
             "talk": [one for request, one in everyday if not request.is_errand],
             "errand": [one for request, one in everyday if request.is_errand],
         }
-
-    def _absent(self, asked: RankedQuery, judgement: Judgement) -> RankedQuery:
-        """The answer to a request whose acceptable tools, and their duplicates, are left out."""
-        known = self.snapshot.records
-        gone = {ordinal for tool in judgement.tools if (ordinal := known.ordinal(tool)) is not None}
-        if self.snapshot.duplicates is not None:
-            groups = self.snapshot.duplicates[list(gone)]
-            gone |= set(np.flatnonzero(np.isin(self.snapshot.duplicates, groups)).tolist())
-        lists = {}
-        for signal, ranking in asked.rankings.items():
-            kept = ~np.isin(ranking.ordinals, list(gone))
-            lists[signal] = replace(ranking, ordinals=ranking.ordinals[kept], scores=ranking.scores[kept])
-        return RankedQuery(lists, asked.terms, asked.vector, self.ranker.evidence(lists, asked.vector))
 
     def table(self, sort: str, cues: Cues) -> Rows:
         """(requests, cues), as they are where every list gives them by itself, else in deviations of the background."""
@@ -263,12 +253,13 @@ def _bound(rows: Rows) -> float:
 def _measure(folder: Folder, taught: Sequence[Prior], in_memory: Sequence[Calibration]) -> Iterator[dict[str, Any]]:
     """A row for each calibration of a snapshot, and for those of tools in memory."""
     made = calibrate(folder.snapshot, priors=taught)
-    rules = [("dense" if Signal.DENSE in c.weights else "lexical", c) for c in made.calibrations]
+    own = of_language(made.calibrations, ENGLISH)
+    rules = [("dense" if Signal.DENSE in c.weights else "lexical", c) for c in own]
     if folder.build == "bare":
         rules += [("dense, in memory" if DENSE_Z_SCORE in c.weights else "lexical, in memory", c) for c in in_memory]
     for by, calibration in rules:
         said = {
-            sort: [_verdict(folder, made.background, calibration, one) for one in asked]
+            sort: [verdict_of(folder, made.background, calibration, one) for one in asked]
             for sort, asked in folder.answers.items()
         }
         judged = bool(said["none"])
@@ -294,7 +285,8 @@ def _measure(folder: Folder, taught: Sequence[Prior], in_memory: Sequence[Calibr
         }
 
 
-def _verdict(folder: Folder, cohort: BackgroundScores, calibration: Calibration, asked: RankedQuery) -> FitEstimate:
+def verdict_of(folder: Folder, cohort: BackgroundScores, calibration: Calibration, asked: RankedQuery) -> FitEstimate:
+    """What a calibration says of a ranked request."""
     cues = {**asked.evidence, **cohort.features(asked.rankings, asked.terms, asked.vector)}
     lexical = not {Signal.DENSE, DENSE_Z_SCORE} & set(calibration.weights)
     lists = {s: r for s, r in asked.rankings.items() if not (lexical and s is Signal.DENSE)}

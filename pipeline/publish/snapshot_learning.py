@@ -1,6 +1,6 @@
 """What only a written snapshot can teach: click feedback from past requests, and when to say that no tool fits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from router.fingerprint import file_sha256
 from router.retrieval.implicit_needs import NeedsInWords, needs_in_words
 from router.retrieval.no_answer_calibration import GENERIC, MIN_CALIBRATED_TOOLS
 from router.snapshot.snapshot import Snapshot
+from router.tools.field_text import FieldDocuments
 
 
 def learn_from_past_requests(
@@ -40,10 +41,11 @@ def calibrate_snapshot(
     reused: ReusedCalibration | None,
     judgements: Path | None,
     max_refused_share: float,
+    documents: Sequence[FieldDocuments] = (),
 ) -> Manifest:
     """Write the abstention calibration of the snapshot in `folder`, and return and write its new manifest.
 
-    It is the one to reuse, else fitted to `judgements` (a file) and the catalog's phrases, so that at most
+    It is the one to reuse, else fitted to `judgements` (a file) and the phrases of the `documents`, so that at most
     `max_refused_share` of the requests that a tool fits are refused. A snapshot that cannot be calibrated says why in
     its manifest.
     """
@@ -53,7 +55,8 @@ def calibrate_snapshot(
     if reused is not None:
         calibrated = update_calibration(snapshot, reused)
     else:
-        calibrated = calibrate(snapshot, read_judgements(judgements) if judgements else (), max_refused_share)
+        judged = read_judgements(judgements) if judgements else ()
+        calibrated = calibrate(snapshot, judged, max_refused_share, documents=documents)
         if not calibrated.calibrations:
             why = "no list tells requests that a tool fits from everyday ones"
             return _written(manifest, folder, (), {"fitting": {"skipped": why}})

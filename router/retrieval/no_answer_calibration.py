@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from router.contract import Signal
 from router.errors import SnapshotInvalid
 from router.retrieval.retrievers import DenseRetriever, Ranking
+from router.text import ENGLISH
 
 # Names of features, as snapshots store them. `router.retrieval.score_normalization` has those of background queries.
 MEAN_COSINE = "texts"  # mean cosine of the query with all texts, document and phrases, of the nearest tools
@@ -83,6 +84,9 @@ JUDGEMENTS, PHRASES, GENERIC = "judgements", "phrases", "generic"
 # `fits` is calibrated for callers whose requests have a fitting tool nine times in ten. At any other share its log odds
 # are off by the difference of the two shares' log odds.
 BASE_RATE = 0.9
+# What refusing a request that a tool fits costs, in answers that no tool fits. A generic calibration refuses where that
+# is the cheaper mistake.
+REFUSAL_COST = 3
 # With fewer tools, each is near to any request, and an agent can be given them all.
 MIN_CALIBRATED_TOOLS = 20
 
@@ -91,7 +95,7 @@ MIN_CALIBRATED_TOOLS = 20
 class FitEstimate:
     """The estimated probability `fits` that some tool fits a request; `none_fits` where it is below the threshold.
 
-    `calibrated` is False where the calibration is generic: fitted on other catalogs, or on requests in English alone.
+    `calibrated` is False where the calibration is generic: the catalog has none for requests in that language.
     """
 
     fits: float
@@ -105,7 +109,8 @@ class Calibration:
 
     Below the probability `threshold` no tool counts as fitting; it refuses at most `max_refused_share` of the
     answerable requests. `source` is JUDGEMENTS, PHRASES or GENERIC. `evidence` holds figures measured when it was
-    fitted; see pipeline/learning/no_answer_calibration/fitting.py.
+    fitted; see pipeline/learning/no_answer_calibration/fitting.py. `language` is the ISO 639-1 code of the requests
+    that it is for, or OTHER_LANGUAGE for any but English.
     """
 
     weights: Mapping[str, float]
@@ -114,6 +119,7 @@ class Calibration:
     max_refused_share: float
     source: str
     evidence: Mapping[str, float] = field(default_factory=dict)
+    language: str = ENGLISH
 
     @property
     def generic(self) -> bool:
@@ -167,6 +173,14 @@ def apply_calibrations(
     return None
 
 
+def of_language(calibrations: Sequence[Calibration], language: str) -> list[Calibration]:
+    """Return those for requests in a language, best first; the generic ones come last, of which English has none."""
+    own = [one for one in calibrations if one.language == language]
+    if language == ENGLISH:
+        return own
+    return own + [one for one in calibrations if one.language == OTHER_LANGUAGE] + [ANY_CATALOG]
+
+
 def generic_calibrations(signals: Collection[Signal], tools: int) -> tuple[Calibration, ...]:
     """Return calibrations for a catalog that no build has calibrated, such as tools in memory, best first.
 
@@ -184,6 +198,8 @@ _IN_MEMORY = (
     Calibration({DENSE_Z_SCORE: 1.76, BEST_BM25: 2.87}, -2.87, 0.154, 0.05, GENERIC),
     Calibration({BEST_BM25: 3.29}, -1.33, 0.21, 0.05, GENERIC),
 )
-# Of a request in another language than English, to which no calibration is fitted: by the words in common alone, and it
-# refuses nothing. See docs/decisions/abstention.md.
-OTHER_LANGUAGES = (Calibration({BEST_BM25: 3.29}, -1.33, 0.0, 0.05, GENERIC),)
+
+OTHER_LANGUAGE = ""
+# Of a request in another language than English, in any catalog: by the words in common alone. Fitted by
+# `python -m benchmarks.no_tool_languages`; see docs/decisions/abstention.md.
+ANY_CATALOG = Calibration({BEST_BM25: 1.8}, 0.92, 1 / (1 + REFUSAL_COST), 0.05, GENERIC, language=OTHER_LANGUAGE)

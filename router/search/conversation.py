@@ -21,7 +21,8 @@ from router.retrieval.retrievers import EncodedQuery, Ranking
 from router.retrieval.step_fusion import StepCoverage
 from router.search.search import SearchResult, encode
 from router.snapshot.snapshot import Snapshot
-from router.tools.foreign_text import foreign_script
+from router.text import ENGLISH
+from router.tools.foreign_text import request_language
 
 _MAX_MESSAGES = 4  # each costs as much as a request
 # Weight of a message relative to the one after it. See docs/decisions/answers.md.
@@ -145,7 +146,7 @@ def is_follow_up(snapshot: Snapshot, latest: SearchResult, earlier: SearchResult
     It says little, and both together mean nearly what the earlier one means alone. Of a message in another language
     than English that cannot be told: it counts as a follow-up.
     """
-    if foreign_script(latest.query.text):
+    if request_language(latest.query.text) != ENGLISH:
         return True
     if speaks_for_itself(latest):
         return False

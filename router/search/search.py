@@ -18,19 +18,19 @@ from router.retrieval.deduplication import collapse
 from router.retrieval.fusion import Contributions, fuse
 from router.retrieval.implicit_needs import MetNeed, bring_tools, choose_tools
 from router.retrieval.no_answer_calibration import (
-    OTHER_LANGUAGES,
     FitEstimate,
     apply_calibrations,
     has_clear_leader,
     no_answer_features,
+    of_language,
 )
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import STEP_SHARE, Admitted, EncodedQuery, Ranking
 from router.retrieval.step_fusion import SHARE_BESIDE_NEEDS, StepCoverage, cover_steps, need_weights
 from router.snapshot.snapshot import Snapshot
-from router.text import terms
-from router.tools.foreign_text import foreign_script
+from router.text import ENGLISH, terms
+from router.tools.foreign_text import request_language
 
 Vector = NDArray[np.float32]
 
@@ -182,9 +182,9 @@ def _meet_implicit_needs(
 
 def _non_english(snapshot: Snapshot, request: str, recipe: Recipe) -> NDArray[np.bool_] | None:
     """Return the marks of tools described in another language than an English request; None where none counts."""
-    if snapshot.non_english is None or not recipe.impute_non_english or foreign_script(request):
+    if snapshot.non_english is None or not recipe.impute_non_english:
         return None
-    return snapshot.non_english
+    return snapshot.non_english if request_language(request) == ENGLISH else None
 
 
 def collapse_duplicates(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> SearchResult:
@@ -200,7 +200,7 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
     """Return how probably some tool fits; None where the snapshot has no calibration.
 
     A calibration holds for lists made by the snapshot's own recipe. Where `recipe` makes the dense list in another way,
-    only the lexical lists count. It holds for requests in English: others have a generic one, which refuses none.
+    only the lexical lists count. It holds for requests in one language; a generic one is for those that have none.
     """
     if not snapshot.calibrations:
         return None
@@ -212,15 +212,15 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
         return FitEstimate(0.0, none_fits=True, calibrated=True)
     vector = result.query.adapted_vector if same_dense else None
     features = no_answer_features(rankings, snapshot.dense, vector, len(snapshot.records))
-    if any(map(len, rankings.values())) and foreign_script(result.query.text):
-        return apply_calibrations(OTHER_LANGUAGES, features)
     if snapshot.background_scores is not None:
         features |= snapshot.background_scores.features(rankings, result.query.terms, vector)
 
     def clear_leader() -> bool:
         return has_clear_leader(rankings, _fused_by_standard_scores(snapshot, result, recipe), snapshot.duplicates)
 
-    return apply_calibrations(snapshot.calibrations, features, clear_leader)
+    # A request that no tool was found for is refused in any language.
+    language = request_language(result.query.text) if any(map(len, rankings.values())) else ENGLISH
+    return apply_calibrations(of_language(snapshot.calibrations, language), features, clear_leader)
 
 
 def _fused_by_standard_scores(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Ranking:

@@ -6,12 +6,12 @@ neither counts as English.
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from router.text import LANGUAGES, LANGUAGES_WITH_STOP_WORDS, STOP_WORDS
+from router.text import ENGLISH, LANGUAGES, LANGUAGES_WITH_STOP_WORDS, STOP_WORDS
 
 _MAX_CHARACTERS = 1_000  # a text shows its language sooner
 # A character of Chinese or Korean says as much as two or three Latin letters.
@@ -25,6 +25,16 @@ _ACCENT_SHARE = 0.03  # of all letters
 _LATIN = "LATIN"
 _ENGLISH_STOP_WORDS = frozenset(STOP_WORDS)
 _ASCII_WORD = re.compile("[a-z]+")
+_ENGLISH_IN_REQUESTS = _ENGLISH_STOP_WORDS | {"all"}  # which is a stop word of German and Italian too
+
+# The languages of LANGUAGES that most text of a script is in.
+_LANGUAGE_OF_SCRIPT = {"Arabic": "ar", "Cyrillic": "ru", "Devanagari": "hi", "Greek": "el", "Han": "zh", "Hangul": "ko"}
+_LANGUAGE_OF_SCRIPT |= {"Hebrew": "he", "Hiragana": "ja", "Katakana": "ja", "Tamil": "ta"}
+# Letters that others of the same script lack.
+_OWN_LETTERS = {"ja": "[\u3040-\u30ff]", "uk": "[іїєґ]", "sr": "[ђјљњћџ]", "fa": "[پچژکگی]", "tr": "[ğı]", "cs": "[řů]"}
+_OWN_LETTERS |= {"pl": "[łżź]", "ro": "[țș]", "vi": "[ơư]", "lt": "[ėų]"}
+# By the number of their speakers, which decides where two have as many stop words.
+_LATIN_LANGUAGES = ("es", "pt", "fr", "de", "it", "nl", "sv", "hu", "no", "da", "fi")
 
 
 def foreign_script(text: str) -> str:
@@ -49,6 +59,40 @@ def foreign_script(text: str) -> str:
     return _name(_LATIN) if _has_stop_words(words, max(_FEWEST_BESIDE_ACCENTS, english + 1)) else ""
 
 
+@lru_cache(maxsize=256)  # the same request is asked about for its lists and for its fit
+def request_language(text: str) -> str:
+    """Return the ISO 639-1 code of a request's language: "en" for English, "" for another that is not known.
+
+    A request is a whole sentence, which says sooner than a name or a label what language it is in: two stop words of
+    another language are enough, or one beside an accent, where English has fewer that the other lacks. Languages that
+    share a script without letters of their own count as the one that most text is in.
+    """
+    text, language = text[:_MAX_CHARACTERS], ENGLISH
+    if script := foreign_script(text):
+        own = (code for code, letters in _OWN_LETTERS.items() if re.search(letters, text.casefold()))
+        language = next(own, _LANGUAGE_OF_SCRIPT.get(script, ""))
+        if script != _name(_LATIN):
+            return language
+    words = list(dict.fromkeys(_words_of_request(text)))
+    rest = [word for word in words if word not in _ENGLISH_IN_REQUESTS]
+    best = (0 if any(not word.isascii() for word in words) else 1, len(words))
+    if len(rest) - len(_without_stop_words(*_LATIN_LANGUAGES).analyze(" ".join(rest))) <= best[0]:
+        return language
+    for code in _LATIN_LANGUAGES:
+        without = _without_stop_words(code).analyze(" ".join(words))
+        english = sum(word in _ENGLISH_IN_REQUESTS for word in without)
+        found = len(rest) - (len(without) - english)
+        if found > english and (found, len(words) - len(without)) > best:
+            language, best = code, (found, len(words) - len(without))
+    return language
+
+
+def _words_of_request(text: str) -> list[str]:
+    """Return the words without identifiers, addresses and abbreviations, which may look like words."""
+    chunks = (chunk.strip('.,;:!?¿¡()[]{}"«»„“”…`*/&-–—') for chunk in re.split(r"[\s'’]+", text))
+    return [chunk.casefold() for chunk in chunks if chunk.isalpha() and not (chunk.isupper() and len(chunk) > 1)]
+
+
 def _name(script: str) -> str:
     return "Han" if script == "CJK" else script.capitalize()
 
@@ -70,7 +114,9 @@ def _has_stop_words(words: Sequence[str], fewest: int) -> bool:
 
 
 @cache
-def _without_stop_words(language: str) -> TextAnalyzer:
+def _without_stop_words(*languages: str) -> TextAnalyzer:
     builder: Any = TextAnalyzerBuilder(Tokenizer.whitespace())
-    analyzer: TextAnalyzer = builder.filter(Filter.stopword(LANGUAGES[language].lower())).build()
+    for language in languages:
+        builder = builder.filter(Filter.stopword(LANGUAGES[language].lower()))
+    analyzer: TextAnalyzer = builder.build()
     return analyzer

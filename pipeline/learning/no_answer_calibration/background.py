@@ -1,9 +1,9 @@
 """Background queries: everyday requests that ship with the project, and what they score on each tool of a catalog.
 
-A request's scores are normalised by theirs. They are in background.txt.
+A request's scores are normalised by theirs. They are in background.txt; talk.txt has some in other languages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -37,6 +37,15 @@ def background() -> tuple[BackgroundQuery, ...]:
         for line in section.split("\n")
         if line.strip() and not line.startswith(("#", "["))
     )
+
+
+@cache
+def talk() -> Mapping[str, tuple[str, ...]]:
+    """Return what no tool answers by language, of the languages but English that have a section in the file."""
+    file = resources.files("pipeline.learning.no_answer_calibration").joinpath("talk.txt")
+    _, *sections = file.read_text(encoding="utf-8").split("\n[")
+    parts = (section.split("]\n") for section in sections)
+    return {language: tuple(filter(None, lines.split("\n"))) for language, lines in parts}
 
 
 def score_background(

@@ -11,7 +11,7 @@ docs/decisions/abstention.md. Background scores belong to single tools, and are 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +20,35 @@ from numpy.typing import NDArray
 
 from pipeline.errors import SnapshotInvalid
 from pipeline.learning.no_answer_calibration.background import background, score_background
-from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
-from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
-from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors, cue_table
+from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
+from pipeline.learning.no_answer_calibration.examples import Examples, examples_by_language
+from pipeline.learning.no_answer_calibration.prior import (
+    PRIORS,
+    PRIORS_OF_OTHERS,
+    CueScale,
+    Prior,
+    choose_priors,
+    cue_table,
+)
 from quartermaster.evaluation import Judgement
 from quartermaster.evaluation.abstention import auc
-from router.contract import EncoderManifest, Manifest, Signal
+from router.contract import EncoderManifest, Manifest
 from router.fingerprint import fingerprint
-from router.retrieval.no_answer_calibration import BASE_RATE, GENERIC, JUDGEMENTS, PHRASES, Calibration
+from router.retrieval.no_answer_calibration import BASE_RATE, BEST_BM25, GENERIC, JUDGEMENTS, PHRASES, Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
+from router.text import ENGLISH
+from router.tools.field_text import FieldDocuments
 
 Scores = NDArray[np.float64]
 
-# With fewer answerable requests, or phrases, one in twenty of them places no threshold.
-MIN_ANSWERABLE = 50
 # Fewer requests judged to have no tool say little about others.
 MIN_NONE = 20
 # Share of the stated share that may be refused of the phrases: a phrase fits its catalog better than a request. The
 # threshold then lies halfway between the generic one and theirs.
 PHRASE_SHARE = 0.2
+# Share of the stated share for other languages than English: requests that are not recognised take a part of it.
+OTHERS_SHARE = 0.5
 # Of the requests that no tool fits, the share that ask for a tool much like the catalog's own.
 ABSENT_SHARE = 0.2
 # How strongly the prior's slope and offset hold. Phrases are not requests: they may change them only a little.
@@ -62,10 +71,9 @@ class SnapshotCalibration:
 
 @dataclass(frozen=True)
 class _CalibrationData:
-    """Prior scores that a calibration is fitted to, by class.
+    """Prior scores that a calibration is fitted to, by class: those of `Examples`.
 
-    `answerable` are of requests that a tool fits, or of phrases in their place; `none` of requests judged to have no
-    tool; `background` of background queries; `absent` of phrases whose tools are left out.
+    `background` are of background queries, or of talk in another language than English.
     """
 
     source: str
@@ -77,16 +85,18 @@ class _CalibrationData:
     @property
     def against(self) -> Scores:
         """The scores that the answerable are compared with: requests judged to have no tool, else the background."""
-        return self.none if len(self.none) >= MIN_NONE else self.background
+        if len(self.none) >= MIN_NONE:
+            return self.none
+        return self.background if len(self.background) else self.absent
 
     @property
     def refusable(self) -> list[tuple[Scores, float]]:
         """The sorts of requests that no tool fits, each with its share of them."""
         if len(self.none) >= MIN_NONE:
             return [(self.background, 0.5), (self.none, 0.5)]
-        if len(self.absent):
+        if len(self.absent) and len(self.background):
             return [(self.background, 1 - ABSENT_SHARE), (self.absent, ABSENT_SHARE)]
-        return [(self.background, 1.0)]
+        return [(self.against, 1.0)]
 
 
 def calibrate(
@@ -94,49 +104,45 @@ def calibrate(
     judgements: Sequence[Judgement] = (),
     max_refused_share: float = 0.05,
     priors: Sequence[Prior] = PRIORS,
+    documents: Sequence[FieldDocuments] = (),
+    priors_of_others: Sequence[Prior] = PRIORS_OF_OTHERS,
 ) -> SnapshotCalibration:
-    """Calibrate a snapshot for its own recipe, and for its lexical lists only.
+    """Calibrate a snapshot for its own recipe, and for its lexical lists only, by the language of requests.
 
     `judgements` must not be those that the calibration will be scored on. `max_refused_share`, 0 < share < 1, is the
     share of answerable requests that may be refused. A set of lists gets no calibration where the snapshot lacks it,
-    where background queries do not reach it, or where its cues do not tell the two classes apart.
+    where background queries do not reach it, or where its cues do not tell the two classes apart. `documents` are
+    those of all tools: their translations calibrate their languages.
     """
     ranker = BatchRanker(snapshot)
     requests = [query.request for query in background()]
     vectors = ranker.query_vectors(requests)
     scores, queries = score_background(ranker, background(), vectors), ranker.rank(requests, vectors)
-    ranked = ranker.rank([judgement.request for judgement in judgements])
-    by_kind: dict[bool, list[RankedQuery]] = {True: [], False: []}
-    for judgement, query in zip(judgements, ranked, strict=True):
-        by_kind[judgement.kind != "none"].append(query)
-    answerable, none = by_kind[True], by_kind[False]
-    phrases, absent = rank_held_out_phrases(ranker) if len(answerable) < MIN_ANSWERABLE else ([], [])
     calibrations = []
-    for prior in choose_priors(priors, scores):
-        scale = CueScale.of(cue_table(scores, queries, prior.cues))
-        if not scale.std.all():
-            continue
-        source, fitting, others = GENERIC, list[RankedQuery](), list[RankedQuery]()
-        if len(answerable) >= MIN_ANSWERABLE:
-            source, fitting = JUDGEMENTS, answerable
-        elif len(phrases) >= MIN_ANSWERABLE and Signal.DENSE in prior.cues:
-            source, fitting, others = PHRASES, phrases, absent
-        kept = [query for query, is_kept in zip(queries, scale.kept, strict=True) if is_kept]
-        by_class = (
-            prior.scores(scale.standardise(cue_table(scores, of_class, prior.cues)))
-            for of_class in (fitting, none, kept, others)
-        )
-        calibration = _calibration(prior, scale, _CalibrationData(source, *by_class), max_refused_share)
-        if calibration is not None:
-            calibrations.append(calibration)
+    for language, examples in examples_by_language(ranker, judgements, documents).items():
+        is_english = language == ENGLISH
+        for prior in choose_priors(priors if is_english else priors_of_others, scores):
+            raw = None if is_english else np.array([cue == BEST_BM25 for cue in prior.cues])
+            scale = CueScale.of(cue_table(scores, queries, prior.cues), raw)
+            if not scale.std.all():
+                continue
+            of = examples
+            if is_english and of.source == PHRASES and not prior.needs_vector:
+                of = Examples(none=of.none)  # its cues are of lists that have the phrases
+            kept = [query for query, is_kept in zip(queries, scale.kept, strict=True) if is_kept]
+            by_class = (
+                prior.scores(scale.standardise(cue_table(scores, of_class, prior.cues)))
+                for of_class in (of.answerable, of.none, kept if is_english else of.talk, of.absent)
+            )
+            share = max_refused_share * (1 if is_english else OTHERS_SHARE)
+            calibration = _calibration(prior, scale, _CalibrationData(of.source, *by_class), share)
+            if calibration is not None:
+                calibrations.append(replace(calibration, language=language, max_refused_share=max_refused_share))
     return SnapshotCalibration(scores, tuple(calibrations))
 
 
 def _calibration(prior: Prior, scale: CueScale, data: _CalibrationData, share: float) -> Calibration | None:
-    """Return the calibration; None where the answerable class scores below the other.
-
-    Requests in another language do, for example: a rule fitted to them would refuse what fits best.
-    """
+    """Return the calibration; None where the answerable class scores below the other: it would refuse what fits."""
     threshold = _threshold(data, prior, share)
     slope, offset = _recalibrated(data) if len(data.answerable) else (1.0, 0.0)
     if slope <= 0 or (len(data.answerable) and data.answerable.mean() <= data.against.mean()):
@@ -212,8 +218,9 @@ def _evidence(data: _CalibrationData, threshold: float, share: float) -> Mapping
         "answerable": len(data.answerable),
         "none": len(data.none),
         "everyday": len(data.background),
-        "refused": float((data.against < threshold).mean()),
     }
+    if len(data.against):
+        evidence["refused"] = float((data.against < threshold).mean())
     if len(data.answerable):
         scores = np.concatenate([data.answerable, data.against])
         evidence["auc"] = auc(scores, np.arange(len(scores)) < len(data.answerable))

@@ -1,5 +1,6 @@
 """Hold the priors for abstention, fitted on other catalogs; the catalog itself gives the scale of their cues."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from pipeline.learning.no_answer_calibration.batch_ranking import RankedQuery
 from router.contract import Signal
-from router.retrieval.no_answer_calibration import BEST_BM25, MEAN_COSINE
+from router.retrieval.no_answer_calibration import ANY_CATALOG, BEST_BM25, MEAN_COSINE, REFUSAL_COST
 from router.retrieval.score_normalization import TASK_WORDING, BackgroundScores
 
 Table = NDArray[np.float64]  # (requests, cues)
@@ -34,6 +35,11 @@ class Prior:
         """The names of the cues, in the order of a table's columns."""
         return tuple(self.weights)
 
+    @property
+    def needs_vector(self) -> bool:
+        """Whether a cue is of the request's vector."""
+        return not {Signal.DENSE, TASK_WORDING}.isdisjoint(self.weights)
+
     def scores(self, standardised: Table) -> NDArray[np.float64]:
         """Return the scores (requests,) of cues that a CueScale has standardised."""
         scores: NDArray[np.float64] = standardised @ np.array(list(self.weights.values())) + self.intercept
@@ -56,12 +62,13 @@ class CueScale:
     kept: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, background: Table) -> "CueScale":
-        """Return the scale of the cues of background queries."""
+    def of(cls, background: Table, raw: NDArray[np.bool_] | None = None) -> "CueScale":
+        """Return the scale of the cues of background queries; those that are `raw` (cues,) keep their own."""
         whole = (background - background.mean(axis=0)) / np.maximum(background.std(axis=0), 1e-9)
         fit = whole.sum(axis=1)
         kept = fit <= np.quantile(fit, 1 - TRIMMED)
-        return cls(background[kept].mean(axis=0), background[kept].std(axis=0), kept)
+        mean, std = background[kept].mean(axis=0), background[kept].std(axis=0)
+        return cls(mean, std, kept) if raw is None else cls(np.where(raw, 0, mean), np.where(raw, 1, std), kept)
 
     def standardise(self, table: Table) -> Table:
         """Return the z-scores of cues among the background queries."""
@@ -75,13 +82,13 @@ def cue_table(background: BackgroundScores, queries: Sequence[RankedQuery], cues
 
 
 def choose_priors(priors: Sequence[Prior], background: BackgroundScores) -> Iterator[Prior]:
-    """Yield the first prior with the dense cue and the first without, of those whose cues a snapshot has."""
+    """Yield the first prior that needs a vector and the first that does not, of those whose cues a snapshot has."""
     known = {*background.statistics, *([TASK_WORDING] if background.task_direction is not None else [])}
     known |= {MEAN_COSINE} if Signal.DENSE in known else set()
     known |= {BEST_BM25} if known & {Signal.DESCRIPTION, Signal.EXPANSION} else set()
     usable = [prior for prior in priors if known.issuperset(prior.cues)]
-    for dense in (True, False):
-        yield from [prior for prior in usable if (Signal.DENSE in prior.cues) is dense][:1]
+    for needs_vector in (True, False):
+        yield from [prior for prior in usable if prior.needs_vector is needs_vector][:1]
 
 
 # Fitted by `python -m benchmarks.no_tool` on public requests and benchmarks, never on MetaTool or the demo, which judge
@@ -104,4 +111,11 @@ PRIORS = (
         intercept=0.29,
         least=(-0.69, -0.69, -0.69, -0.5, 1.04),
     ),
+)
+# For requests in other languages, fitted by `python -m benchmarks.no_tool_languages`: of all cues only the wording and
+# the words in common carry over. See docs/decisions/abstention.md.
+_GENERIC_SCORE = (-math.log(REFUSAL_COST),) * len(SHARES)
+PRIORS_OF_OTHERS = (
+    Prior({TASK_WORDING: 0.9, BEST_BM25: 1.24}, intercept=1.32, least=_GENERIC_SCORE),
+    Prior(ANY_CATALOG.weights, ANY_CATALOG.intercept, least=_GENERIC_SCORE),
 )

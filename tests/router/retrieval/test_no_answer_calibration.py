@@ -15,12 +15,15 @@ from router.retrieval.no_answer_calibration import (
     BEST_BM25,
     DENSE_Z_SCORE,
     MEAN_COSINE,
+    OTHER_LANGUAGE,
+    REFUSAL_COST,
     Calibration,
     FitEstimate,
     apply_calibrations,
     generic_calibrations,
     has_clear_leader,
     no_answer_features,
+    of_language,
 )
 from router.retrieval.retrievers import EMPTY, DenseRetriever, Ranking, ToolVectors
 from tests.router.retrieval.rankings import ranking
@@ -72,6 +75,20 @@ def test_a_request_fits_from_the_threshold_up_by_the_first_calibration_that_its_
     assert below is not None and below.fits < 0.5 and below.none_fits
     assert apply_calibrations(rules, {"name": 0.0}) == FitEstimate(0.5, none_fits=True, calibrated=False)
     assert apply_calibrations(rules, {}) is apply_calibrations([], both) is None
+
+
+def test_a_language_has_its_own_calibrations_then_the_generic_ones_and_english_only_its_own() -> None:
+    german = replace(CALIBRATION, language="de")
+    generic = replace(CALIBRATION, language=OTHER_LANGUAGE, source="generic")
+    known = [CALIBRATION, generic, german]
+    assert of_language(known, "en") == [CALIBRATION]
+    assert of_language(known, "de")[:2] == [german, generic] and of_language(known, "fr")[0] == generic
+    # Without any, by the words in common alone: log odds .92 without one, and nothing is refused.
+    estimate = apply_calibrations(of_language([], "fr"), {BEST_BM25: 0.0})
+    assert estimate is not None and (estimate.none_fits, estimate.calibrated) == (False, False)
+    assert estimate.fits == pytest.approx(1 / (1 + math.exp(-0.92)))
+    # A false refusal costs as much as three needless answers: 3 · .25 = 1 - .25.
+    assert of_language([], "fr")[0].threshold == 1 / (1 + REFUSAL_COST) == 0.25
 
 
 @given(NUMBERS, NUMBERS, NUMBERS, st.floats(0, 1))

@@ -1,8 +1,8 @@
-"""Text that the English analyzer does not read is told by its letters, stop words and accents."""
+"""Text that the English analyzer does not read is told by its letters, stop words and accents, and of which it is."""
 
 import pytest
 
-from router.tools.foreign_text import foreign_script
+from router.tools.foreign_text import foreign_script, request_language
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,43 @@ def test_a_text_in_another_language_is_told_by_its_script(text: str, script: str
 )
 def test_english_with_names_accents_or_a_few_other_letters_is_english(text: str) -> None:
     assert foreign_script(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("request_", "language"),
+    [
+        ("Wo bleibt mein Paket?", "de"),  # "wo" and "mein"
+        ("donde esta el pedido de ayer", "es"),
+        ("montre les factures de ce client", "fr"),
+        ("envia a fatura para a minha cliente", "pt"),
+        ("¿Cuánto cuesta el envío?", "es"),  # one stop word, beside an accent
+        ("Где мой заказ", "ru"),
+        ("Де моє замовлення", "uk"),  # "є" is not Russian
+        ("سفارش من کجاست؟", "fa"),  # nor "ک" Arabic
+        ("订单到哪里了", "zh"),
+        ("注文はどこですか", "ja"),
+        ("주문이 어디 있나요", "ko"),
+        ("मेरा ऑर्डर कहाँ है", "hi"),
+        ("Anahtar kelimeye göre müdürlüğü arar", "tr"),
+        ("คำสั่งซื้อของฉันอยู่ที่ไหน", ""),  # Thai is none of the languages that can be indexed
+    ],
+)
+def test_a_request_is_told_by_two_stop_words_of_its_language_or_by_letters_of_its_own(
+    request_: str, language: str
+) -> None:
+    assert request_language(request_) == language
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "show the bills",
+        "list all Azure AI agents",  # two stop words of Italian, were "AI" none of its capitals
+        "open /de/la/index.html",
+        "Find a café near me",
+        "rename the channel to die-neuen",
+        "",
+    ],
+)
+def test_an_english_request_stays_english(request_: str) -> None:
+    assert request_language(request_) == "en"

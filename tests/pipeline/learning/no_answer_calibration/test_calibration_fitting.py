@@ -15,10 +15,10 @@ from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_o
 from quartermaster.evaluation import Judgement
 from router import Signal
 from router.contract import Expanded
-from router.retrieval.no_answer_calibration import BEST_BM25, MEAN_COSINE
+from router.retrieval.no_answer_calibration import BEST_BM25, MEAN_COSINE, OTHER_LANGUAGE
 from router.retrieval.score_normalization import TASK_WORDING
 from router.snapshot.snapshot import Snapshot
-from router.text import terms
+from router.text import ENGLISH, terms
 
 ANSWERABLE = [
     f"{verb} {thing}"
@@ -84,14 +84,16 @@ def test_a_larger_share_refuses_more(opened: Snapshot, calibrated: SnapshotCalib
 def test_a_calibration_has_lists_with_dense_then_without_and_tells_what_it_is_from(
     opened: Snapshot, calibrated: SnapshotCalibration
 ) -> None:
-    assert [set(calibration.weights) for calibration in calibrated.calibrations] == [DENSE, LEXICAL]
+    weights = [(one.language, set(one.weights)) for one in calibrated.calibrations]
+    others = [(OTHER_LANGUAGE, {TASK_WORDING, BEST_BM25}), (OTHER_LANGUAGE, {BEST_BM25})]
+    assert weights == [(ENGLISH, DENSE), (ENGLISH, LEXICAL), *others]
     assert calibrate(opened, JUDGED).calibrations == calibrated.calibrations
     first = calibrated.calibrations[0]
     counts = {"answerable": len(ANSWERABLE), "none": len(NONE), "everyday": 0.85 * len(EVERYDAY)}
     assert first.source == "judgements" and {name: first.evidence[name] for name in counts} == counts
     assert 0 <= first.evidence["kept"] <= 1
     lexical = calibrate(replace(opened, encoder=None, retrievers=opened.lexical), JUDGED)
-    assert [set(c.weights) for c in lexical.calibrations] == [LEXICAL]
+    assert [set(c.weights) for c in lexical.calibrations] == [LEXICAL, {BEST_BM25}]
     assert lexical.background.task_direction is None
 
 
@@ -100,23 +102,26 @@ def test_without_judgements_the_phrases_set_the_scale_if_there_are_enough(
 ) -> None:
     few = calibrate(opened).calibrations[0]
     assert few.source == "generic" and "auc" not in few.evidence
-    monkeypatch.setattr("pipeline.learning.no_answer_calibration.fitting.MIN_ANSWERABLE", 10)
+    monkeypatch.setattr("pipeline.learning.no_answer_calibration.examples.MIN_ANSWERABLE", 10)
     calibrated = calibrate(opened)
-    assert [calibration.source for calibration in calibrated.calibrations] == ["phrases", "generic"]
+    assert [one.source for one in calibrated.calibrations if one.language == ENGLISH] == ["phrases", "generic"]
     # Half of the phrases fit far better than the threshold that they set: it is no quantile of theirs alone.
-    said = probabilities_of(calibrated, rank_held_out_phrases(BatchRanker(opened))[0])
+    said = probabilities_of(
+        calibrated, [held_out for held_out, _ in rank_held_out_phrases(BatchRanker(opened))[ENGLISH]]
+    )
     assert np.mean(np.array(said) < calibrated.calibrations[0].threshold) <= 0.1
 
 
 def test_requests_that_fit_worse_than_those_of_no_tool_calibrate_nothing(opened: Snapshot) -> None:
     phrases = [phrase for tool in range(len(opened.records)) for phrase in opened.records.entry(tool).phrases]
-    # Requests in another language do; here the catalog's own phrases are judged to need none of its tools.
-    assert calibrate(opened, [*judged(ANSWERABLE, "single"), *judged(phrases, "none")]).calibrations == ()
+    # Here the catalog's own phrases are judged to need none of its tools.
+    found = calibrate(opened, [*judged(ANSWERABLE, "single"), *judged(phrases, "none")]).calibrations
+    assert {one.language for one in found} == {OTHER_LANGUAGE}
 
 
 def test_a_phrase_is_ranked_as_if_its_tool_did_not_have_it_and_as_if_its_tool_were_not_there(opened: Snapshot) -> None:
     ranker = BatchRanker(opened)
-    found, absent = rank_held_out_phrases(ranker)
+    found, absent = zip(*rank_held_out_phrases(ranker)[ENGLISH], strict=True)
     first, ranking = found[0], found[0].rankings[Signal.DENSE]
     assert first.vector is not None and Signal.EXPANSION not in first.rankings
     own = ranker.vectors.of_tools(0, 1) @ first.vector  # the document's cosine, then the phrases'
@@ -134,13 +139,13 @@ def test_phrases_are_drawn_evenly(opened: Snapshot, monkeypatch: pytest.MonkeyPa
     ranker = BatchRanker(opened)
     held = [phrase for ordinal in range(len(opened.records)) for phrase in opened.records.entry(ordinal).phrases]
     expected = [terms(phrase) for phrase in (held[0], held[(len(held) - 1) // 2], held[-1])]
-    assert [asked.terms for asked in rank_held_out_phrases(ranker)[0]] == expected
+    assert [asked.terms for asked, _ in rank_held_out_phrases(ranker)[ENGLISH]] == expected
 
 
 def test_only_phrases_of_expanded_tools_are_asked(opened: Snapshot) -> None:
     marks = np.array([Expanded.NO] * 7 + [Expanded.YES], np.uint8)
     last = BatchRanker(replace(opened, expanded=marks))
-    assert len(rank_held_out_phrases(last)[0]) == len(opened.records.entry(7).phrases)
+    assert len(rank_held_out_phrases(last)[ENGLISH]) == len(opened.records.entry(7).phrases)
 
 
 def test_the_errand_vector_leads_from_talk_to_errands(opened: Snapshot) -> None:
