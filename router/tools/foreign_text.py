@@ -4,13 +4,16 @@ Letters show the script, Tantivy's stop words and accents another language in La
 neither counts as English.
 """
 
-from collections.abc import Sequence
-from functools import cache
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from router.text import LANGUAGES, LANGUAGES_WITH_STOP_WORDS, STOP_WORDS
+
+LATIN = "Latin"
 
 _MAX_CHARACTERS = 1_000  # a text shows its language sooner
 # A character of Chinese or Korean says as much as two or three Latin letters.
@@ -19,6 +22,7 @@ _STOP_WORD_SHARE = 0.15  # of all words
 # Two stop words of another language may be English abbreviations (AI, OS, e), but not beside an accent.
 _FEWEST_STOP_WORDS = 3
 _FEWEST_BESIDE_ACCENTS = 2
+_MOST_KEPT_WORDS = 65_536  # whose languages are known
 _FEWEST_ACCENTED = 2  # words
 _ACCENT_SHARE = 0.03  # of all letters
 _LATIN = "LATIN"
@@ -44,6 +48,21 @@ def foreign_script(text: str) -> str:
     return _name(_LATIN) if _has_stop_words(words, max(_FEWEST_BESIDE_ACCENTS, english + 1)) else ""
 
 
+def latin_language(text: str, among: Collection[str] = LANGUAGES_WITH_STOP_WORDS, fewest: int = 2) -> str:
+    """Return the language that a text has the most stop words of, by its code.
+
+    Empty where it has fewer than `fewest`, or no more than of English: those of both languages count for neither.
+    """
+    words = "".join(character if character.isalpha() else " " for character in text[:_MAX_CHARACTERS]).split()
+    # Not abbreviations: AI, OS and HA are stop words of other languages.
+    folded = {word.casefold() for word in words if len(word) > 1 and not word.isupper()}
+    shared = Counter(language for word in folded & _ENGLISH_STOP_WORDS for language in _languages_with(word))
+    own = Counter(language for word in folded - _ENGLISH_STOP_WORDS for language in _languages_with(word))
+    language = max(sorted(among), key=own.__getitem__, default="")
+    english = len(folded & _ENGLISH_STOP_WORDS) - shared[language]
+    return language if own[language] >= fewest and own[language] > english else ""
+
+
 def _name(script: str) -> str:
     return "Han" if script == "CJK" else script.capitalize()
 
@@ -58,10 +77,14 @@ def _has_stop_words(words: Sequence[str], fewest: int) -> bool:
     """Return whether one language has at least `fewest` of the words that are no English stop words."""
     rest = [word for word in dict.fromkeys(words) if word not in _ENGLISH_STOP_WORDS]
     least = max(fewest, _STOP_WORD_SHARE * len(words))
-    text = " ".join(rest)
-    return any(
-        len(rest) - len(_without_stop_words(language).analyze(text)) >= least for language in LANGUAGES_WITH_STOP_WORDS
-    )
+    counts = Counter(language for word in rest for language in _languages_with(word))
+    return max(counts.values(), default=0) >= least
+
+
+@lru_cache(_MOST_KEPT_WORDS)
+def _languages_with(word: str) -> tuple[str, ...]:
+    """Return the languages that have a word among their stop words."""
+    return tuple(code for code in sorted(LANGUAGES_WITH_STOP_WORDS) if not _without_stop_words(code).analyze(word))
 
 
 @cache
