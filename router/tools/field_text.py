@@ -62,7 +62,8 @@ class FieldDocuments:
     """The documents of one tool, by signal. Each of `phrases` has a vector, beside the dense document's.
 
     The sentence of when to use a tool is its last phrase. `translations` are phrases by language, which the expansion's
-    index reads and the encoder does not. `language` is the tool's own, empty for English. See docs/decisions/vectors.md.
+    index reads and the encoder does not: see docs/decisions/vectors.md. `language` is the tool's own, empty for
+    English.
     """
 
     tool_id: str

@@ -5,7 +5,7 @@ neither counts as English.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -14,6 +14,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 from router.text import LANGUAGES, LANGUAGES_WITH_STOP_WORDS, STOP_WORDS
 
 LATIN = "Latin"
+_LANGUAGES = tuple(sorted(LANGUAGES_WITH_STOP_WORDS))
 
 _MAX_CHARACTERS = 1_000  # a text shows its language sooner
 # A character of Chinese or Korean says as much as two or three Latin letters.
@@ -48,8 +49,8 @@ def foreign_script(text: str) -> str:
     return _name(_LATIN) if _has_stop_words(words, max(_FEWEST_BESIDE_ACCENTS, english + 1)) else ""
 
 
-def latin_language(text: str, among: Collection[str] = LANGUAGES_WITH_STOP_WORDS, fewest: int = 2) -> str:
-    """Return the language that a text has the most stop words of, by its code.
+def latin_language(text: str, among: Sequence[str] = _LANGUAGES, fewest: int = 2) -> str:
+    """Return which of some languages a text has the most stop words of, by its code; the first of equals.
 
     Empty where it has fewer than `fewest`, or no more than of English: those of both languages count for neither.
     """
@@ -58,7 +59,7 @@ def latin_language(text: str, among: Collection[str] = LANGUAGES_WITH_STOP_WORDS
     folded = {word.casefold() for word in words if len(word) > 1 and not word.isupper()}
     shared = Counter(language for word in folded & _ENGLISH_STOP_WORDS for language in _languages_with(word))
     own = Counter(language for word in folded - _ENGLISH_STOP_WORDS for language in _languages_with(word))
-    language = max(sorted(among), key=own.__getitem__, default="")
+    language = max(among, key=own.__getitem__, default="")
     english = len(folded & _ENGLISH_STOP_WORDS) - shared[language]
     return language if own[language] >= fewest and own[language] > english else ""
 
@@ -84,7 +85,7 @@ def _has_stop_words(words: Sequence[str], fewest: int) -> bool:
 @lru_cache(_MOST_KEPT_WORDS)
 def _languages_with(word: str) -> tuple[str, ...]:
     """Return the languages that have a word among their stop words."""
-    return tuple(code for code in sorted(LANGUAGES_WITH_STOP_WORDS) if not _without_stop_words(code).analyze(word))
+    return tuple(code for code in _LANGUAGES if not _without_stop_words(code).analyze(word))
 
 
 @cache

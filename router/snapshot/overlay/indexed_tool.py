@@ -27,9 +27,9 @@ class IndexedTool:
     """A registered tool with what the snapshot's lists need to rank it.
 
     `terms` are the counted terms of its text by signal. `vectors`, float32 (1 + phrases, dim), are those of its
-    document and its phrases; None without an encoder. `language` is its own, empty for English. Where the vendor's own text speaks to the model, `steers` is True
-    and those sentences are in neither. `duplicates` are the snapshot's tools of the same name and
-    description, by ordinal, with their providers.
+    document and its phrases; None without an encoder. Where the vendor's own text speaks to the model, `steers` is True
+    and those sentences are in neither. `duplicates` are the snapshot's tools of the same name and description, by
+    ordinal, with their providers. `language` is that of its forms, empty for English.
     """
 
     entry: ToolEntry
