@@ -161,9 +161,10 @@ class Manifest:
     `source`, `reason`, `last_read_at`, `age_s` and `tools`; `stale_expansions` counts the tools whose expansion answers
     an earlier question. `quarantined` lists the tools that its build held back one by one, each with `tool_id`, `kind`,
     `since`, `requests`, `probes`, `distance`, `examples` and `content_hash`. `languages` are those of the phrases,
-    English first. `evaluation` has the metrics on the catalog's judged requests; None without any. `tuning` maps what
-    was learned to its evidence, or to the reason why it was not learned. `field_lengths` is the mean number of English
-    terms of a document, per lexical signal, for BM25's length normalisation.
+    English first; `tool_languages` those of the tools that are not in English, the most frequent first. `evaluation`
+    has the metrics on the catalog's judged requests; None without any. `tuning` maps what was learned to its evidence,
+    or to the reason why it was not learned. `field_lengths` is the mean number of English terms of a document, per
+    lexical signal, for BM25's length normalisation.
     `token_formats` and `token_details` name the provider formats and details of the token counts, in their order.
     """
 
@@ -185,6 +186,7 @@ class Manifest:
     stale_expansions: _Count = 0
     agreement: Annotated[Mapping[str, float], _Few] | None = None
     languages: Annotated[tuple[_Name, ...], _Few] = (ENGLISH,)
+    tool_languages: Annotated[tuple[_Name, ...], _Few] = ()
     evaluation: Mapping[str, Any] | None = None
     tuning: Mapping[str, Any] = field(default_factory=dict)
     quarantined: Annotated[tuple[Mapping[str, Any], ...], _Many] = ()

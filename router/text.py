@@ -85,7 +85,7 @@ _HUMP = (
 )
 _PLAIN_WORD = re.compile("[A-Za-z]?[a-z]+")
 _DIGITS = re.compile(r"\d+|\D+")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 
 # Closed-class English words and the courtesies of requests ("please", "can you"). Verbs of operation (get, set, show,
 # find) are not among them: in a catalog they distinguish tools.
@@ -135,10 +135,10 @@ def _forms(chunk: str) -> list[str]:
     forms: dict[str, None] = {}
     segments = [segment for segment in re.split(r"[-_.']+", chunk) if segment]
     for segment in segments:
-        if cjk := _CJK.findall(segment):
+        if cjk := CJK.findall(segment):
             for run in cjk:
                 forms.update(dict.fromkeys(run[i : i + 2] for i in range(max(1, len(run) - 1))))
-            segment = _CJK.sub("", segment)
+            segment = CJK.sub("", segment)
         if not segment:
             continue
         if not segment.isascii() and not re.search(f"[{_UPPER}{_LOWER}]", segment):
@@ -152,7 +152,7 @@ def _forms(chunk: str) -> list[str]:
         if len(segment) <= _MAX_JOINED:
             forms[segment] = None
     joined = "".join(segments)
-    if len(segments) > 1 and len(joined) <= _MAX_JOINED and not joined.isdigit() and not _CJK.search(joined):
+    if len(segments) > 1 and len(joined) <= _MAX_JOINED and not joined.isdigit() and not CJK.search(joined):
         forms[joined] = None
     return list(forms)
 
@@ -169,21 +169,24 @@ def analyzer_name(language: str = ENGLISH) -> str:
 
 
 @cache
-def analyzer(language: str = ENGLISH) -> TextAnalyzer:
-    """Return the Tantivy analyzer of a language, one of LANGUAGES, for text that `pretokenize` returned."""
+def analyzer(language: str = ENGLISH, *, stems: bool = True) -> TextAnalyzer:
+    """Return the Tantivy analyzer of a language for text that `pretokenize` returned.
+
+    Where Tantivy has no stemmer of it, or without `stems`, words are only lower-cased, with accents folded.
+    """
     builder: Any = TextAnalyzerBuilder(Tokenizer.whitespace())
-    for step in (Filter.remove_long(_MAX_TERM), Filter.lowercase(), *_filters(language)):
+    for step in (Filter.remove_long(_MAX_TERM), Filter.lowercase(), *_filters(language, stems)):
         builder = builder.filter(step)
     language_analyzer: TextAnalyzer = builder.build()
     return language_analyzer
 
 
-def _filters(language: str) -> list[Any]:
+def _filters(language: str, stems: bool) -> list[Any]:
     if language == ENGLISH:
         return [Filter.ascii_fold(), Filter.custom_stopword(list(STOP_WORDS)), Filter.stemmer("english")]
-    name = LANGUAGES[language].lower()
+    name = LANGUAGES.get(language, "").lower()
     filters = [Filter.stopword(name)] if language in LANGUAGES_WITH_STOP_WORDS else []
-    if language in _STEMMED:
+    if stems and language in _STEMMED:
         filters.append(Filter.stemmer(name))
     # Last, as stop words and stemmers need their language's accents: "für", "anulé".
     return [*filters, Filter.ascii_fold()]

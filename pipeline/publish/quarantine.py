@@ -233,6 +233,7 @@ def _indexed(base: Snapshot, tools: Sequence[Served], embedding: Embedding) -> l
             rows,
             bool(sanitize(tool.record)[1]),
             duplicates_in_snapshot(base, tool.record),
+            tool.document.language,
         )
         for tool, rows in zip(tools, vectors, strict=True)
     ]

@@ -22,7 +22,7 @@ from router.contract import CATALOG_DB, FORMAT_VERSION, Manifest, Signal
 from router.fingerprint import file_sha256
 from router.provider_formats import Detail, ProviderFormat
 from router.text import TEXT_VERSION
-from router.tools.field_text import PROJECTION_VERSION
+from router.tools.field_text import PROJECTION_VERSION, tool_languages
 from router.tools.implicit_needs import IMPLICIT_NEEDS_VERSION
 from router.tools.prerequisites.matching import PREREQUISITES_VERSION
 
@@ -124,6 +124,7 @@ def _manifest(
         stale_expansions=len(state.enrichment.stale),
         agreement=vectors.export.agreement if vectors else None,
         languages=settings.enrichment.languages,
+        tool_languages=tool_languages(state.documents),
         tuning={"adapter": evidence} if evidence else {},
         field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
         sequence=decisions.next_sequence(context.store),

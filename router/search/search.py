@@ -27,6 +27,7 @@ from router.retrieval.no_answer_calibration import (
 from router.retrieval.prerequisites import Dependent, bring_prerequisites
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import STEP_SHARE, Admitted, EncodedQuery, Ranking
+from router.retrieval.retrievers.retriever import NO_FORMS, Forms
 from router.retrieval.step_fusion import SHARE_BESIDE_NEEDS, StepCoverage, cover_steps, need_weights
 from router.snapshot.snapshot import Snapshot
 from router.text import ENGLISH, terms
@@ -246,7 +247,7 @@ def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[Enc
         return []
     encoder = needed_encoder(snapshot, recipe)
     if encoder is None:
-        return [EncodedQuery(text, terms(text)) for text in texts]
+        return [EncodedQuery(text, terms(text), forms=_forms(snapshot, text)) for text in texts]
     return encoded_queries(snapshot, texts, encoder.encode_requests(texts), recipe)
 
 
@@ -263,9 +264,26 @@ def encoded_queries(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, r
     encoder = snapshot.encoder if recipe.weigh_by_share_read else None
     shares = [encoder.share_read(text) if encoder else 1.0 for text in texts]
     return [
-        EncodedQuery(text, terms(text), vector, adapted_vector, recipe.dense_view, share_read=share)
+        EncodedQuery(
+            text,
+            terms(text),
+            vector,
+            adapted_vector,
+            recipe.dense_view,
+            share_read=share,
+            forms=_forms(snapshot, text),
+        )
         for text, vector, adapted_vector, share in zip(texts, vectors, adapted_vectors, shares, strict=True)
     ]
+
+
+def _forms(snapshot: Snapshot, text: str) -> Forms:
+    """Return the forms of a text's words where it is in a language of the snapshot's tools."""
+    if not snapshot.manifest.tool_languages:
+        return NO_FORMS
+    from router.tools.word_forms import request_forms  # here: most catalogs are in English
+
+    return request_forms(text, snapshot.manifest.tool_languages)
 
 
 def rank(

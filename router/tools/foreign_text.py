@@ -5,6 +5,7 @@ neither counts as English.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -13,6 +14,9 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from router.text import ENGLISH, LANGUAGES, LANGUAGES_WITH_STOP_WORDS, STOP_WORDS
 
+LATIN = "Latin"
+_LANGUAGES = tuple(sorted(LANGUAGES_WITH_STOP_WORDS))
+
 _MAX_CHARACTERS = 1_000  # a text shows its language sooner
 # A character of Chinese or Korean says as much as two or three Latin letters.
 _SCRIPT_SHARE = 0.3
@@ -20,6 +24,7 @@ _STOP_WORD_SHARE = 0.15  # of all words
 # Two stop words of another language may be English abbreviations (AI, OS, e), but not beside an accent.
 _FEWEST_STOP_WORDS = 3
 _FEWEST_BESIDE_ACCENTS = 2
+_MOST_KEPT_WORDS = 65_536  # whose languages are known
 _FEWEST_ACCENTED = 2  # words
 _ACCENT_SHARE = 0.03  # of all letters
 _LATIN = "LATIN"
@@ -93,6 +98,21 @@ def _words_of_request(text: str) -> list[str]:
     return [chunk.casefold() for chunk in chunks if chunk.isalpha() and not (chunk.isupper() and len(chunk) > 1)]
 
 
+def latin_language(text: str, among: Sequence[str] = _LANGUAGES, fewest: int = 2) -> str:
+    """Return which of some languages a text has the most stop words of, by its code; the first of equals.
+
+    Empty where it has fewer than `fewest`, or no more than of English: those of both languages count for neither.
+    """
+    words = "".join(character if character.isalpha() else " " for character in text[:_MAX_CHARACTERS]).split()
+    # Not abbreviations: AI, OS and HA are stop words of other languages.
+    folded = {word.casefold() for word in words if len(word) > 1 and not word.isupper()}
+    shared = Counter(language for word in folded & _ENGLISH_STOP_WORDS for language in _languages_with(word))
+    own = Counter(language for word in folded - _ENGLISH_STOP_WORDS for language in _languages_with(word))
+    language = max(among, key=own.__getitem__, default="")
+    english = len(folded & _ENGLISH_STOP_WORDS) - shared[language]
+    return language if own[language] >= fewest and own[language] > english else ""
+
+
 def _name(script: str) -> str:
     return "Han" if script == "CJK" else script.capitalize()
 
@@ -107,10 +127,14 @@ def _has_stop_words(words: Sequence[str], fewest: int) -> bool:
     """Return whether one language has at least `fewest` of the words that are no English stop words."""
     rest = [word for word in dict.fromkeys(words) if word not in _ENGLISH_STOP_WORDS]
     least = max(fewest, _STOP_WORD_SHARE * len(words))
-    text = " ".join(rest)
-    return any(
-        len(rest) - len(_without_stop_words(language).analyze(text)) >= least for language in LANGUAGES_WITH_STOP_WORDS
-    )
+    counts = Counter(language for word in rest for language in _languages_with(word))
+    return max(counts.values(), default=0) >= least
+
+
+@lru_cache(_MOST_KEPT_WORDS)
+def _languages_with(word: str) -> tuple[str, ...]:
+    """Return the languages that have a word among their stop words."""
+    return tuple(code for code in _LANGUAGES if not _without_stop_words(code).analyze(word))
 
 
 @cache

@@ -13,7 +13,15 @@ from router.contract import TEXT_FIELD, Manifest, Signal, text_field
 from router.errors import SnapshotInvalid
 from router.files import remove_links
 from router.refusals import damage_refused
-from router.retrieval.retrievers.retriever import EMPTY, Admitted, EncodedQuery, Ranking, Retriever
+from router.retrieval.retrievers.retriever import (
+    EMPTY,
+    NO_FORMS,
+    Admitted,
+    EncodedQuery,
+    Forms,
+    Ranking,
+    Retriever,
+)
 from router.retrieval.retrievers.term_search import Clause, Hits, TermSearch
 from router.text import ENGLISH, LANGUAGES, terms_by_language
 
@@ -30,12 +38,14 @@ class Lexical(Retriever, Protocol):
 
     languages: tuple[str, ...]
 
-    def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
-        """Return the `depth` best admitted tools that share a term with the request."""
+    def rank_terms(
+        self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None, forms: Forms = NO_FORMS
+    ) -> Ranking:
+        """Return the `depth` best admitted tools that share a term or a form with the request."""
         ...
 
     def rank_by_language(
-        self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None
+        self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None, forms: Forms = NO_FORMS
     ) -> Ranking:
         """Return the same over the fields of several languages, by the words that `terms_by_language` returns."""
         ...
@@ -75,26 +85,31 @@ class LexicalRetriever:
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
         """Return the `depth` best admitted tools that share a term with the query, in any of the index's languages."""
         if len(self.languages) > 1:
-            return self.rank_by_language(terms_by_language(query.text, self.languages), depth, admitted)
-        return self.rank_terms(query.terms, depth, admitted)
+            return self.rank_by_language(terms_by_language(query.text, self.languages), depth, admitted, query.forms)
+        return self.rank_terms(query.terms, depth, admitted, query.forms)
 
-    def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
-        """Return the `depth` best admitted tools that share a term with the request.
+    def rank_terms(
+        self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None, forms: Forms = NO_FORMS
+    ) -> Ranking:
+        """Return the `depth` best admitted tools that share a term or a form with the request.
 
-        A term counts once, however often it occurs in the request (BM25 with k3 = 0).
+        A term counts once, however often it occurs in the request (BM25 with k3 = 0). `forms` are further terms with
+        their weights.
         """
         terms = dict.fromkeys(request_terms[:MAX_QUERY_TERMS])
-        return self._best([self._search.clause(TEXT_FIELD, term) for term in terms], depth, admitted)
+        clauses = [self._search.clause(TEXT_FIELD, term) for term in terms]
+        return self._best(clauses + self._forms(forms), depth, admitted)
 
     def rank_by_language(
-        self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None
+        self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None, forms: Forms = NO_FORMS
     ) -> Ranking:
         """Return the `depth` best admitted tools over the fields of several languages.
 
         `words` are those that `terms_by_language` returns. A word counts only in the language that it scores best in,
         because names such as "Slack" are the same in all of them.
         """
-        return self._best([self._word(word) for word in islice(words, MAX_QUERY_TERMS)], depth, admitted)
+        clauses = [self._word(word) for word in islice(words, MAX_QUERY_TERMS)]
+        return self._best(clauses + self._forms(forms), depth, admitted)
 
     @property
     def tools(self) -> int:
@@ -108,6 +123,9 @@ class LexicalRetriever:
     def _word(self, word: Mapping[str, str]) -> Clause:
         """Return the clause of a word, given as its term by language."""
         return self._search.best_clause([(text_field(language), term) for language, term in word.items()])
+
+    def _forms(self, forms: Forms) -> list[Clause]:
+        return [self._search.clause(TEXT_FIELD, form, weight) for form, weight in forms.items()]
 
     def _best(self, clauses: Sequence[Clause], depth: int, admitted: Admitted | None) -> Ranking:
         """Return the best tools by the clauses of a request's words."""

@@ -1,7 +1,7 @@
 """What a retriever is: the protocol, the query that it takes, and the tools that it may return."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -63,13 +63,19 @@ EMPTY = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
 STEP_SHARE = 0.3
 
 
+# Terms of a query in another language beside its English ones, with their weights, where a word of both has 1.
+Forms = Mapping[str, float]
+NO_FORMS: Forms = {}
+
+
 @dataclass(frozen=True, slots=True)
 class EncodedQuery:
     """A text as retrievers read it.
 
     `terms` are the English terms of the lexical lists. `vector`, float32 (dim,), is the encoder's; `adapted_vector` has
     passed the query adapter and ranks the dense list, by `dense_view`. Both vectors are None where no list needs one.
-    `share_read` is how much of the text the encoder reads, from 0 to 1.
+    `share_read` is how much of the text the encoder reads, from 0 to 1. `forms` are further terms of a text in another
+    language.
     `is_step` tells that it is a step of a request, of which an answer takes the first few tools: STEP_SHARE of the
     candidates are scored for it.
     """
@@ -81,6 +87,7 @@ class EncodedQuery:
     dense_view: DenseView = DenseView.DOCUMENT
     is_step: bool = False
     share_read: float = 1.0
+    forms: Forms = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,9 +72,13 @@ class TermSearch:
         """Return how many tools' texts in a field have a term."""
         return self._clause(field, term).matching
 
-    def clause(self, field: str, term: str) -> Clause:
-        """Return the clause of one term."""
-        return self._clause(field, term)
+    def clause(self, field: str, term: str, weight: float = 1.0) -> Clause:
+        """Return the clause of one term, which adds `weight` times its score."""
+        clause = self._clause(field, term)
+        if weight == 1:
+            return clause
+        query = Query.boost_query(clause.query, weight)
+        return Clause(query, clause.variance * weight**2, clause.matching, clause.bound * weight)
 
     def best_clause(self, terms: Sequence[tuple[str, str]]) -> Clause:
         """Return the clause of a word, given as its term by field: a tool's score is that of the best field."""

@@ -137,6 +137,7 @@ def _manifest(tools: Sequence[_Tool], indexes: Mapping[Signal, FieldIndex], enco
         token_counter="estimate",  # noqa: S106 - no secret
         token_formats=tuple(map(str, ProviderFormat)),
         token_details=tuple(map(str, Detail)),
+        tool_languages=field_text.tool_languages(tool.documents for tool in tools),
         files={},
         field_lengths={str(signal): round(field.mean_length, 3) for signal, field in indexes.items()},
     )

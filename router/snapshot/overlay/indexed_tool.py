@@ -28,8 +28,8 @@ class IndexedTool:
 
     `terms` are the counted terms of its text by signal. `vectors`, float32 (1 + phrases, dim), are those of its
     document and its phrases; None without an encoder. Where the vendor's own text speaks to the model, `steers` is True
-    and those sentences are in neither. `duplicates` are the snapshot's tools of the same name and
-    description, by ordinal, with their providers.
+    and those sentences are in neither. `duplicates` are the snapshot's tools of the same name and description, by
+    ordinal, with their providers. `language` is that of its forms, empty for English.
     """
 
     entry: ToolEntry
@@ -37,6 +37,7 @@ class IndexedTool:
     vectors: NDArray[np.float32] | None
     steers: bool
     duplicates: ProvidersByOrdinal
+    language: str = ""
 
     @property
     def expanded(self) -> Expanded:
@@ -71,6 +72,7 @@ class _Texts:
     def __init__(self, entry: ToolEntry) -> None:
         self._entry, self._steers = entry, bool(sanitize(entry.record)[1])
         documents = project_record(entry.record, Expansion("", entry.phrases) if entry.phrases else None)
+        self._language = documents.language
         self._documents = {signal: documents.text(signal) for signal in LEXICAL_SIGNALS}
         self.encoded = (documents.dense, *entry.phrases)
 
@@ -78,7 +80,7 @@ class _Texts:
         """Return the tool with the vectors of its texts, given by text; empty without an encoder."""
         counts = {signal: Counter(terms(text)) for signal, text in self._documents.items()}
         rows = np.stack([vectors[text] for text in self.encoded]) if vectors else None
-        return IndexedTool(self._entry, counts, rows, self._steers, duplicates)
+        return IndexedTool(self._entry, counts, rows, self._steers, duplicates, self._language)
 
 
 def _is_unchanged(entry: ToolEntry, known: Mapping[str, IndexedTool]) -> bool:

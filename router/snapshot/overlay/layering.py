@@ -138,8 +138,10 @@ def _combined(
         if ordinal is not None:
             moved_to[ordinal] = first + place
     records = OverlaidRecords(base.records, tools, hidden)
+    languages = dict.fromkeys((*base.manifest.tool_languages, *(tool.language for tool in tools if tool.language)))
     return replace(
         base,
+        manifest=replace(base.manifest, tool_languages=tuple(languages)),
         records=records,
         tokens=base.tokens.over(records),
         retrievers={signal: _retriever(base, signal, tools, moved_to) for signal in base.retrievers},

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.retrieval.retrievers import MAX_QUERY_TERMS, Admitted, EncodedQuery, LexicalRetriever, Ranking
+from router.retrieval.retrievers.retriever import NO_FORMS, Forms
 from router.text import ENGLISH, terms_by_language
 
 # Tantivy's values, which cannot be changed there.
@@ -39,18 +40,18 @@ class Postings:
         self._bounds = dict(zip(numbers, pairwise(bounds), strict=True))
         self._count = len(texts)
 
-    def scores(self, terms: Iterable[str], index: LexicalRetriever) -> NDArray[np.float64]:
-        """Return the BM25 score of each text, float64 (texts,); 0 where it has none of the terms.
+    def scores(self, weights: Mapping[str, float], index: LexicalRetriever) -> NDArray[np.float64]:
+        """Return the BM25 score of each text by weighted terms, float64 (texts,); 0 where it has none of them.
 
         The document frequency of a term is the index's, or that of these texts where the index lacks the term.
         """
         scores = np.zeros(self._count)
-        for term in terms:
+        for term, weight in weights.items():
             first, last = self._bounds.get(term, (0, 0))
             if first < last:
                 frequency = index.doc_freq(term) or last - first
                 idf = math.log(1 + (max(index.tools - frequency, 0) + 0.5) / (frequency + 0.5))
-                scores[self._texts[first:last]] += idf * self._weights[first:last]
+                scores[self._texts[first:last]] += weight * idf * self._weights[first:last]
         return scores
 
 
@@ -70,26 +71,32 @@ class OverlaidLexical:
     def rank(self, query: EncodedQuery, depth: int, admitted: Admitted | None = None) -> Ranking:
         """As `LexicalRetriever.rank`."""
         if len(self.languages) > 1:
-            return self.rank_by_language(terms_by_language(query.text, self.languages), depth, admitted)
-        return self.rank_terms(query.terms, depth, admitted)
+            return self.rank_by_language(terms_by_language(query.text, self.languages), depth, admitted, query.forms)
+        return self.rank_terms(query.terms, depth, admitted, query.forms)
 
-    def rank_terms(self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None) -> Ranking:
+    def rank_terms(
+        self, request_terms: Sequence[str], depth: int, admitted: Admitted | None = None, forms: Forms = NO_FORMS
+    ) -> Ranking:
         """As `LexicalRetriever.rank_terms`."""
-        found = self._index.rank_terms(request_terms, depth, admitted)
-        return self._with_texts(found, dict.fromkeys(request_terms[:MAX_QUERY_TERMS]), depth, admitted)
+        found = self._index.rank_terms(request_terms, depth, admitted, forms)
+        return self._with_texts(
+            found, {**dict.fromkeys(request_terms[:MAX_QUERY_TERMS], 1.0), **forms}, depth, admitted
+        )
 
     def rank_by_language(
-        self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None
+        self, words: Iterable[Mapping[str, str]], depth: int, admitted: Admitted | None = None, forms: Forms = NO_FORMS
     ) -> Ranking:
         """Return what `LexicalRetriever.rank_by_language` returns, of both."""
         words = list(words)
-        ranking = self._index.rank_by_language(words, depth, admitted)
-        english = [word[ENGLISH] for word in words[:MAX_QUERY_TERMS] if ENGLISH in word]
-        return self._with_texts(ranking, english, depth, admitted)
+        ranking = self._index.rank_by_language(words, depth, admitted, forms)
+        english = {word[ENGLISH]: 1.0 for word in words[:MAX_QUERY_TERMS] if ENGLISH in word}
+        return self._with_texts(ranking, {**english, **forms}, depth, admitted)
 
-    def _with_texts(self, ranking: Ranking, terms: Iterable[str], depth: int, admitted: Admitted | None) -> Ranking:
+    def _with_texts(
+        self, ranking: Ranking, weights: Mapping[str, float], depth: int, admitted: Admitted | None
+    ) -> Ranking:
         """Return the index's ranking with the texts that share a term. Its spread stays the index's."""
-        scores = self._postings.scores(terms, self._index)
+        scores = self._postings.scores(weights, self._index)
         # A full ranking only admits texts that beat its last tool, and most often none does.
         hits = np.flatnonzero(scores > (ranking.scores[-1] if len(ranking) >= depth else 0))
         ordinals = hits + self._first
