@@ -30,7 +30,8 @@ _ACCENT_SHARE = 0.03  # of all letters
 _LATIN = "LATIN"
 _ENGLISH_STOP_WORDS = frozenset(STOP_WORDS)
 _ASCII_WORD = re.compile("[a-z]+")
-_ENGLISH_IN_REQUESTS = _ENGLISH_STOP_WORDS | {"all"}  # which is a stop word of German and Italian too
+_BETWEEN_WORDS = re.compile(r"[\s'’]+")
+_PUNCTUATION = '.,;:!?¿¡()[]{}"«»„“”…`*/&-–—'
 
 # The languages of LANGUAGES that most text of a script is in.
 _LANGUAGE_OF_SCRIPT = {"Arabic": "ar", "Cyrillic": "ru", "Devanagari": "hi", "Greek": "el", "Han": "zh", "Hangul": "ko"}
@@ -76,26 +77,9 @@ def request_language(text: str) -> str:
     if script := foreign_script(text):
         own = (code for code, letters in _OWN_LETTERS.items() if re.search(letters, text.casefold()))
         language = next(own, _LANGUAGE_OF_SCRIPT.get(script, ""))
-        if script != _name(_LATIN):
+        if script != LATIN:
             return language
-    words = list(dict.fromkeys(_words_of_request(text)))
-    rest = [word for word in words if word not in _ENGLISH_IN_REQUESTS]
-    best = (0 if any(not word.isascii() for word in words) else 1, len(words))
-    if len(rest) - len(_without_stop_words(*_LATIN_LANGUAGES).analyze(" ".join(rest))) <= best[0]:
-        return language
-    for code in _LATIN_LANGUAGES:
-        without = _without_stop_words(code).analyze(" ".join(words))
-        english = sum(word in _ENGLISH_IN_REQUESTS for word in without)
-        found = len(rest) - (len(without) - english)
-        if found > english and (found, len(words) - len(without)) > best:
-            language, best = code, (found, len(words) - len(without))
-    return language
-
-
-def _words_of_request(text: str) -> list[str]:
-    """Return the words without identifiers, addresses and abbreviations, which may look like words."""
-    chunks = (chunk.strip('.,;:!?¿¡()[]{}"«»„“”…`*/&-–—') for chunk in re.split(r"[\s'’]+", text))
-    return [chunk.casefold() for chunk in chunks if chunk.isalpha() and not (chunk.isupper() and len(chunk) > 1)]
+    return latin_language(text, _LATIN_LANGUAGES, 2 if text.isascii() else 1) or language
 
 
 def latin_language(text: str, among: Sequence[str] = _LANGUAGES, fewest: int = 2) -> str:
@@ -103,12 +87,12 @@ def latin_language(text: str, among: Sequence[str] = _LANGUAGES, fewest: int = 2
 
     Empty where it has fewer than `fewest`, or no more than of English: those of both languages count for neither.
     """
-    words = "".join(character if character.isalpha() else " " for character in text[:_MAX_CHARACTERS]).split()
-    # Not abbreviations: AI, OS and HA are stop words of other languages.
-    folded = {word.casefold() for word in words if len(word) > 1 and not word.isupper()}
+    words = (chunk.strip(_PUNCTUATION) for chunk in _BETWEEN_WORDS.split(text[:_MAX_CHARACTERS]))
+    # Not identifiers and addresses, nor abbreviations: AI, OS and HA are stop words of other languages.
+    folded = {word.casefold() for word in words if len(word) > 1 and word.isalpha() and not word.isupper()}
     shared = Counter(language for word in folded & _ENGLISH_STOP_WORDS for language in _languages_with(word))
     own = Counter(language for word in folded - _ENGLISH_STOP_WORDS for language in _languages_with(word))
-    language = max(among, key=own.__getitem__, default="")
+    language = max(among, key=lambda code: (own[code], shared[code]), default="")
     english = len(folded & _ENGLISH_STOP_WORDS) - shared[language]
     return language if own[language] >= fewest and own[language] > english else ""
 
@@ -138,9 +122,7 @@ def _languages_with(word: str) -> tuple[str, ...]:
 
 
 @cache
-def _without_stop_words(*languages: str) -> TextAnalyzer:
+def _without_stop_words(language: str) -> TextAnalyzer:
     builder: Any = TextAnalyzerBuilder(Tokenizer.whitespace())
-    for language in languages:
-        builder = builder.filter(Filter.stopword(LANGUAGES[language].lower()))
-    analyzer: TextAnalyzer = builder.build()
+    analyzer: TextAnalyzer = builder.filter(Filter.stopword(LANGUAGES[language].lower())).build()
     return analyzer
