@@ -59,7 +59,7 @@ def _has_stop_words(words: Sequence[str], fewest: int) -> bool:
     rest = [word for word in dict.fromkeys(words) if word not in _ENGLISH_STOP_WORDS]
     least = max(fewest, _STOP_WORD_SHARE * len(words))
     text = " ".join(rest)
-    return any(
+    return len(rest) >= least and any(
         len(rest) - len(_without_stop_words(language).analyze(text)) >= least for language in LANGUAGES_WITH_STOP_WORDS
     )
 
