@@ -68,9 +68,8 @@ def write_snapshot(
         if (tuning := settings.tuning).calibrate:
             clock.start("calibrate", None)
             judged = judgements_of(settings.folder) if tuning.judged else None
-            manifest = run(
-                "calibrate", calibrate_snapshot, manifest, folder, state.calibration, judged, tuning.max_refused_share
-            )
+            share, memo = tuning.max_refused_share, context.memo
+            manifest = run("calibrate", calibrate_snapshot, manifest, folder, state.calibration, judged, share, memo)
         if settings.retrieval.resolve().implicit_needs:
             manifest = run("calibrate", find_implicit_needs, manifest, folder, state.catalog, context.memo)
         clock.start("verify", None)

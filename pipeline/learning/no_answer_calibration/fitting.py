@@ -23,6 +23,7 @@ from pipeline.learning.no_answer_calibration.background import background, score
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_phrases
 from pipeline.learning.no_answer_calibration.prior import PRIORS, CueScale, Prior, choose_priors, cue_table
+from pipeline.memo import Memo
 from quartermaster.evaluation import Judgement
 from quartermaster.evaluation.abstention import auc
 from router.contract import EncoderManifest, Manifest, Signal
@@ -94,14 +95,16 @@ def calibrate(
     judgements: Sequence[Judgement] = (),
     max_refused_share: float = 0.05,
     priors: Sequence[Prior] = PRIORS,
+    memo: Memo | None = None,
 ) -> SnapshotCalibration:
     """Calibrate a snapshot for its own recipe, and for its lexical lists only.
 
     `judgements` must not be those that the calibration will be scored on. `max_refused_share`, 0 < share < 1, is the
     share of answerable requests that may be refused. A set of lists gets no calibration where the snapshot lacks it,
-    where background queries do not reach it, or where its cues do not tell the two classes apart.
+    where background queries do not reach it, or where its cues do not tell the two classes apart. `memo` is as in
+    `BatchRanker`.
     """
-    ranker = BatchRanker(snapshot)
+    ranker = BatchRanker(snapshot, memo)
     requests = [query.request for query in background()]
     vectors = ranker.query_vectors(requests)
     scores, queries = score_background(ranker, background(), vectors), ranker.rank(requests, vectors)
@@ -271,8 +274,11 @@ def reuse_calibration(
     return ReusedCalibration(calibrations, origin["from"], origin["content_hash"])
 
 
-def update_calibration(snapshot: Snapshot, reused: ReusedCalibration) -> SnapshotCalibration:
-    """Return reused calibrations with the background scores of a snapshot of the same encoder, adapter and recipe."""
-    ranker = BatchRanker(snapshot)
+def update_calibration(snapshot: Snapshot, reused: ReusedCalibration, memo: Memo | None = None) -> SnapshotCalibration:
+    """Return reused calibrations with the background scores of a snapshot of the same encoder, adapter and recipe.
+
+    `memo` is as in `BatchRanker`.
+    """
+    ranker = BatchRanker(snapshot, memo)
     vectors = ranker.query_vectors([query.request for query in background()])
     return SnapshotCalibration(score_background(ranker, background(), vectors), reused.calibrations)
