@@ -125,7 +125,8 @@ def _listed_tools(
         if isinstance(one, RecordRejected):
             yield one
         elif tool := next(tools):
-            yield replace(tool, origin=Origin(file, one.pointer))
+            origin = Origin(file, one.pointer)
+            yield tool if tool.origin == origin else replace(tool, origin=origin)
         else:
             yield listed_tool(one, file, own_id=own_id)
 
