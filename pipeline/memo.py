@@ -23,7 +23,7 @@ import router
 T = TypeVar("T")
 
 FOLDER = "computed"  # of a workspace, a file for each catalog
-_LIBRARIES = ("msgspec", "numpy", "tantivy", "tiktoken")  # whose versions change results
+_LIBRARIES = ("msgspec", "numpy", "onnxruntime", "tantivy", "tiktoken", "tokenizers")  # whose versions change results
 _LARGEST_CODE = 1_000_000  # bytes of a file: greater ones are models, which keys name
 _CRC = 4  # bytes
 _KEYS = 500  # asked for at once
@@ -69,7 +69,8 @@ class Memo:
         decodes as `kind`. None is not kept. `name` has at most 16 characters.
         """
         decode = msgspec.msgpack.Decoder(kind).decode
-        full_keys = [blake2b(key, digest_size=16, key=_code(), person=name.encode()).digest() for key in keys]
+        code, function = _code(), name.encode()
+        full_keys = [blake2b(key, digest_size=16, key=code, person=function).digest() for key in keys]
         self._used.update(full_keys)
         found: list[Any] = [None if stored is None else decode(stored) for stored in self._stored(full_keys)]
         if missing := [place for place, one in enumerate(found) if one is None]:

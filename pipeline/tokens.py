@@ -128,7 +128,6 @@ def _tiktoken(encoding: str) -> Callable[[str], list[int]] | None:
 
     tiktoken fetches the file at first use, without a time-out.
     """
-    import requests
     import tiktoken
 
     loaded: list[tiktoken.Encoding] = []
@@ -136,7 +135,7 @@ def _tiktoken(encoding: str) -> Callable[[str], list[int]] | None:
     def load() -> None:
         try:
             loaded.append(tiktoken.get_encoding(encoding))
-        except (requests.RequestException, OSError, ValueError):
+        except (OSError, ValueError):  # those of requests, which it fetches with, are OSErrors
             return  # no file and no network: the counter estimates
 
     thread = threading.Thread(target=load, daemon=True)

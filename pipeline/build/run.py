@@ -1,8 +1,11 @@
 """`build`: the stages of a build in order, under the ledger's lock, in its history, and announced when it has ended."""
 
 import errno
+import gc
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,6 +43,7 @@ from router.store import StoreChanged, StoreUnavailable
 
 _logger = logging.getLogger(__name__)
 
+_YOUNG_OBJECTS = 200_000  # that may be made between two looks
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
@@ -80,7 +84,7 @@ def build(
     clock = StageClock(progress or SilentProgress())
     store = store or store_of(settings, workspace, area, clock)
     execution = execution or DirectExecution()
-    with announced(settings, workspace, store, area) as monitored:
+    with announced(settings, workspace, store, area) as monitored, _rare_collections():
         try:
             signer = signer_of(settings)  # before anything is paid for
             with (
@@ -107,6 +111,17 @@ def build(
         except duckdb.Error as error:
             ours = explained(error, workspace / LEDGER_FILE)
             raise ours if isinstance(ours, RunAborted) else RunAborted(str(ours)) from error
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let Python look for cycles of references seldom: it would walk the records of a catalog again and again."""
+    young, *older = gc.get_threshold()
+    gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
+    try:
+        yield
+    finally:
+        gc.set_threshold(young, *older)
 
 
 def _run(context: BuildContext, monitored: MonitoredRun, force: bool) -> BuildReport:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores
+from pipeline.memo import Memo
 from router.contract import Signal
 from router.record import ToolRecord
 from router.retrieval.implicit_needs import ImplicitNeedTools, NeedsInWords, needs_in_words
@@ -23,12 +24,15 @@ _OF_BEST = 0.75  # of the best tool's score
 
 
 def find_need_tools(
-    snapshot: Snapshot, records: Sequence[ToolRecord] = (), shown: Sequence[NeedsInWords] = ()
+    snapshot: Snapshot,
+    records: Sequence[ToolRecord] = (),
+    shown: Sequence[NeedsInWords] = (),
+    memo: Memo | None = None,
 ) -> ImplicitNeedTools:
     """Return the tools of a written snapshot that meet implicit needs.
 
     Without vectors or background scores, the tools' own words decide. `records` are its records, sanitized, and `shown`
-    what `needs_in_words` returns of each, where they are known.
+    what `needs_in_words` returns of each, where they are known. `memo` is as in `BatchRanker`.
     """
     records = records or [sanitize(snapshot.records.entry(row).record)[0] for row in range(len(snapshot.records))]
     shown = shown or list(map(needs_in_words, records))
@@ -36,7 +40,7 @@ def find_need_tools(
     statistics = background.statistics.get(Signal.DENSE) if background else None
     if statistics is None or snapshot.encoder is None:
         return ImplicitNeedTools.in_words(records, shown)
-    ranker = BatchRanker(snapshot)
+    ranker = BatchRanker(snapshot, memo)
     meeting = {need: _meeting(need, records, _z_scores(need, ranker, statistics)) for need in ImplicitNeed}
     dated = (ordinal for ordinal, one in enumerate(shown) if one.requires_date)
     return ImplicitNeedTools.of(meeting, records, dated)

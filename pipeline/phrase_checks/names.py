@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from router.record import ToolRecord
 from router.tools.text_overlap import label_words
@@ -22,7 +23,7 @@ Name = tuple[str, ...]
 
 
 class Names:
-    """The identifiers and the providers of a catalog, collected in one pass over the catalog's descriptions."""
+    """The identifiers and the providers of a catalog. Its descriptions are read once a text names a provider."""
 
     def __init__(self, records: Sequence[ToolRecord]) -> None:
         self._tools = {
@@ -37,15 +38,19 @@ class Names:
             if len("".join(name)) > 3 and len(name) <= _LONGEST:
                 self._vendors.setdefault(name, set()).add(_vendor(provider))
         self._starts = frozenset(name[0] for name in self._vendors)
-        # How often descriptions write each name in lower case, and with a capital within a sentence.
-        self._lower: Counter[Name] = Counter()
-        self._upper: Counter[Name] = Counter()
-        for text in {record.description for record in records}:
+        self._descriptions = {record.description for record in records}
+
+    @cached_property
+    def _cases(self) -> tuple[Counter[Name], Counter[Name]]:
+        """How often descriptions write each name in lower case, and with a capital within a sentence."""
+        lower, upper = Counter[Name](), Counter[Name]()
+        for text in self._descriptions:
             for name, written, before in self._runs(text):
                 if written[0].islower():
-                    self._lower[name] += 1
+                    lower[name] += 1
                 elif not _SENTENCE_START.search(before[-40:]):
-                    self._upper[name] += 1
+                    upper[name] += 1
+        return lower, upper
 
     def other_tool(self, text: str, record: ToolRecord) -> str:
         """Return the first identifier of another tool in a text; else an empty text.
@@ -92,7 +97,7 @@ class Names:
         They are where the catalog's prose always writes them with a capital. Words that it writes both ways need a
         capital here too, and not only because a sentence begins: a provider may be called `bank` or `search`.
         """
-        lower, upper = self._lower[name], self._upper[name]
+        lower, upper = (counts[name] for counts in self._cases)
         if upper > 0 and upper >= 5 * lower:
             return True
         inner_capital = written[1:] != written[1:].lower()

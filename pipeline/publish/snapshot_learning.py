@@ -41,22 +41,23 @@ def calibrate_snapshot(
     reused: ReusedCalibration | None,
     judgements: Path | None,
     max_refused_share: float,
+    memo: Memo,
     documents: Sequence[FieldDocuments] = (),
 ) -> Manifest:
     """Write the abstention calibration of the snapshot in `folder`, and return and write its new manifest.
 
     It is the one to reuse, else fitted to `judgements` (a file) and the phrases of the `documents`, so that at most
     `max_refused_share` of the requests that a tool fits are refused. A snapshot that cannot be calibrated says why in
-    its manifest.
+    its manifest. `memo` has what earlier builds computed.
     """
     if skipped := _cannot_calibrate(manifest):
         return _written(manifest, folder, (), {"fitting": {"skipped": skipped}})
     snapshot = Snapshot.open(folder, check=False)
     if reused is not None:
-        calibrated = update_calibration(snapshot, reused)
+        calibrated = update_calibration(snapshot, reused, memo)
     else:
         judged = read_judgements(judgements) if judgements else ()
-        calibrated = calibrate(snapshot, judged, max_refused_share, documents=documents)
+        calibrated = calibrate(snapshot, judged, max_refused_share, documents=documents, memo=memo)
         if not calibrated.calibrations:
             why = "no list tells requests that a tool fits from everyday ones"
             return _written(manifest, folder, (), {"fitting": {"skipped": why}})
@@ -78,7 +79,7 @@ def find_implicit_needs(manifest: Manifest, folder: Path, catalog: Catalog, memo
     shown = memo.results(
         "implicit_needs", catalog.digests, NeedsInWords, lambda places: [needs_in_words(records[p]) for p in places]
     )
-    needs = find_need_tools(Snapshot.open(folder, check=False), records, shown)
+    needs = find_need_tools(Snapshot.open(folder, check=False), records, shown, memo)
     return _written(manifest, folder, needs.save(folder), {})
 
 

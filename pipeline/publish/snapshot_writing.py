@@ -68,8 +68,9 @@ def write_snapshot(
         if (tuning := settings.tuning).calibrate:
             clock.start("calibrate", None)
             judged = judgements_of(settings.folder) if tuning.judged else None
-            reused, share, documents = state.calibration, tuning.max_refused_share, state.documents
-            manifest = run("calibrate", calibrate_snapshot, manifest, folder, reused, judged, share, documents)
+            reused, share, memo = state.calibration, tuning.max_refused_share, context.memo
+            arguments = (manifest, folder, reused, judged, share, memo, state.documents)
+            manifest = run("calibrate", calibrate_snapshot, *arguments)
         if settings.retrieval.resolve().implicit_needs:
             manifest = run("calibrate", find_implicit_needs, manifest, folder, state.catalog, context.memo)
         clock.start("verify", None)

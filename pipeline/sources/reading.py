@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 
 from pipeline.errors import CommandNotRun, RecordRejected, RunAborted
 from pipeline.execution import DirectExecution, Execution
+from pipeline.memo import Memo
 from pipeline.settings import CatalogSettings, LimitsSettings, SourceSettings
 from pipeline.sources import python_modules
 from pipeline.sources.coverage import Coverage, Gap, coverage_of, empties, stopped
@@ -64,15 +66,18 @@ class Reading:
 
 
 def read(
-    catalog: CatalogSettings, execution: Execution | None = None, last_readings: LastReadings | None = None
+    catalog: CatalogSettings,
+    execution: Execution | None = None,
+    last_readings: LastReadings | None = None,
+    memo: Memo | None = None,
 ) -> Reading:
     """Read every source of a catalog, each as a separate stage.
 
     A source that cannot be read keeps its records of `last_readings` for `sources.max_age`. Where it has none, it is a
     gap if `sources.skip_unreadable` is set, unless no source can be read. Otherwise raises RunAborted with every
-    problem, once all were tried; Unavailable where each of them may pass.
+    problem, once all were tried; Unavailable where each of them may pass. `memo` has what earlier builds read.
     """
-    execution = execution or DirectExecution()
+    execution, memo = execution or DirectExecution(), memo or Memo()
     readings: dict[str, SourceReading] = {}
     fresh: list[str] = []
     stale: list[StaleSource] = []
@@ -82,7 +87,7 @@ def read(
     keys = tuple(source_keys(sources))
     for source, key in zip(sources, keys, strict=True):
         try:
-            reading, old = _read_or_recall(catalog, source, key, execution, last_readings)
+            reading, old = _read_or_recall(catalog, source, key, execution, last_readings, memo)
         except RunAborted as problem:
             problems.append(problem)
             gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(problem).split()), key=key))
@@ -114,11 +119,16 @@ def read(
 
 
 def _read_or_recall(
-    catalog: CatalogSettings, source: SourceSettings, key: str, execution: Execution, last_readings: LastReadings | None
+    catalog: CatalogSettings,
+    source: SourceSettings,
+    key: str,
+    execution: Execution,
+    last_readings: LastReadings | None,
+    memo: Memo,
 ) -> tuple[SourceReading, StaleSource | None]:
     """Return what a source gives; where it fails, what it gave before. Raises RunAborted where that is too old."""
     try:
-        return execution.run("read", _read, catalog, source, key, label=label_of(source)), None
+        return execution.run("read", _read, catalog, source, key, memo, label=label_of(source)), None
     except RunAborted as error:
         max_age = catalog.sources.max_age
         last = last_readings.find(key) if last_readings and max_age else None
@@ -127,15 +137,15 @@ def _read_or_recall(
         return last.reading, stale_source(error, last, max_age)
 
 
-def _read(catalog: CatalogSettings, source: SourceSettings, key: str) -> SourceReading:
-    items = list(_within(_items(catalog, source), catalog.limits, f"the source {name_of(source)}"))
+def _read(catalog: CatalogSettings, source: SourceSettings, key: str, memo: Memo) -> SourceReading:
+    items = list(_within(_items(catalog, source, memo), catalog.limits, f"the source {name_of(source)}"))
     tools = tuple(item for item in items if isinstance(item, RawTool))
     rejected = tuple(item for item in items if isinstance(item, RecordRejected))
     notices = tuple(str(item) for item in items if isinstance(item, str))
     return SourceReading(key, name_of(source), tools, rejected, notices)
 
 
-def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
+def _items(catalog: CatalogSettings, source: SourceSettings, memo: Memo) -> Items:
     client = source.client
     if (source.command or source.python) and not catalog.sources.run_commands:
         raise CommandNotRun(f"{subject(source)} was not run: --plan and --no-commands run none (sources.run_commands)")
@@ -150,14 +160,16 @@ def _items(catalog: CatalogSettings, source: SourceSettings) -> Items:
         items = _labelled(mcp_client.read_live(source, folder, catalog.limits), source.provider, "mcp")
         yield from (item for item in items if not (client and isinstance(item, RawTool)) or client.offers(item.name))
     elif source.path is None:
-        yield from read_pages(source, folder, catalog.limits, _read_file)
+        yield from read_pages(source, folder, catalog.limits, partial(_read_file, memo))
     else:
         if names_many(catalog, source):
             files_of(catalog, source.path)  # says why it has none
-        yield from _read_file(catalog.resolve(source.path), source, catalog.limits)
+        yield from _read_file(memo, catalog.resolve(source.path), source, catalog.limits)
 
 
-def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: Origin | None = None) -> Items:
+def _read_file(
+    memo: Memo, path: Path, source: SourceSettings, limits: LimitsSettings, fetched_from: Origin | None = None
+) -> Items:
     """Yield the tools of a document. If it was `fetched_from` elsewhere, errors name that, not its temporary file."""
     lines = source.format == "jsonl" or suffix_of(path) == ".jsonl"
     if source.fields:
@@ -168,7 +180,7 @@ def _read_file(path: Path, source: SourceSettings, limits: LimitsSettings, fetch
         if kind == "openapi" and source.url is not None:
             items = openapi.read(path, limits, location(source), fetch.files_of_server(source))
         else:
-            items = READERS[kind](path, limits)
+            items = READERS[kind](path, limits, memo)
     # Only JSONL may leave a tool without provider: there null is deliberate.
     file = fetched_from.file if fetched_from else str(path)
     fallback = None if kind == "jsonl" else Path(file.removesuffix(".gz")).stem

@@ -4,6 +4,7 @@ See docs/decisions/records.md for why only text decides.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -41,8 +42,10 @@ def duplicate_groups(records: Sequence[ToolRecord]) -> NDArray[np.int64]:
     """Return for each record the index of the first of its duplicates, its own where it has none; shape (n,)."""
     groups = np.arange(len(records), dtype=np.int64)
     members: dict[bytes, list[Member]] = {}
+    names = [tuple(identifier_words(record.name)) for record in records]
+    count = Counter(names)
     for index, record in enumerate(records):
-        if (key := duplicate_key(record)) is not None:
+        if count[names[index]] > 1 and (key := duplicate_key(record)) is not None:
             members.setdefault(_digest(key), []).append((record.tool_id, record.provider, index))
     for same_key in members.values():
         for index, first in pair_duplicates(same_key):

@@ -75,7 +75,8 @@ def former_ids(records: Iterable[ToolRecord]) -> dict[str, str]:
 
     An id that a tool has today is not among them, nor one that two tools may have had.
     """
-    pairs = {(form.tool_id, record.tool_id) for record in records for form in (record, *route_forms(record))}
+    forms = ((record, *(route_forms(record) if record.annotations.get("path") else ())) for record in records)
+    pairs = {(form.tool_id, one[0].tool_id) for one in forms for form in one}
     claims = Counter(former for former, _ in pairs)
     return {former: today for former, today in sorted(pairs) if former != today and claims[former] == 1}
 

@@ -10,9 +10,10 @@ from itertools import islice, repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.memo import Memo, digest
 from router import contract
 from router.contract import Signal
-from router.encoding.encoder import apply_adapter
+from router.encoding.encoder import Encoder, apply_adapter
 from router.retrieval.arrays import load_array
 from router.retrieval.no_answer_calibration import no_answer_features
 from router.retrieval.retrievers import (
@@ -108,8 +109,10 @@ class BatchRanker:
     1,400 requests one by one, each for its whole lists, take a minute among 10,000 tools; together, a few seconds.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, memo: Memo | None = None) -> None:
+        """`memo` has the vectors of requests that earlier builds encoded."""
         self.snapshot = snapshot
+        self._memo = memo or Memo()
 
     def rank(
         self, requests: Sequence[str], vectors: NDArray[np.float32] | None = None, on_scores: ScoreHook | None = None
@@ -161,12 +164,22 @@ class BatchRanker:
         snapshot = self.snapshot
         if snapshot.encoder is None or snapshot.dense is None:
             return None
-        if vectors is None:
-            # One by one, as a router does: an int8 encoder's vectors depend on what they are batched with.
-            encoded = [snapshot.encoder.encode_request(clean_request(request)) for request in requests]
-            vectors = np.stack(encoded) if encoded else np.empty((0, self.vectors.dim), np.float32)
+        vectors = self._encoded(snapshot.encoder, list(map(clean_request, requests))) if vectors is None else vectors
         adapter = snapshot.adapter if snapshot.recipe.adapter else None
         return vectors if adapter is None else apply_adapter(vectors, adapter)
+
+    def _encoded(self, encoder: Encoder, requests: Sequence[str]) -> NDArray[np.float32]:
+        files = {
+            name: of for name, of in self.snapshot.manifest.files.items() if name.startswith(contract.ENCODER_FOLDER)
+        }
+        made_by = digest(self.snapshot.manifest.encoder, files)
+
+        def encode(places: Sequence[int]) -> list[bytes]:
+            # One by one, as a router does: an int8 encoder's vectors depend on what they are batched with.
+            return [encoder.encode_request(requests[place]).tobytes() for place in places]
+
+        encoded = self._memo.results("requests", [digest(made_by, one) for one in requests], bytes, encode)
+        return np.frombuffer(b"".join(encoded), np.float32).reshape(len(requests), self.vectors.dim)
 
 
 def _best(scores: NDArray[np.float64], depth: int) -> Ranking:

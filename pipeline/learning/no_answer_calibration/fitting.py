@@ -30,6 +30,7 @@ from pipeline.learning.no_answer_calibration.prior import (
     choose_priors,
     cue_table,
 )
+from pipeline.memo import Memo
 from quartermaster.evaluation import Judgement
 from quartermaster.evaluation.abstention import auc
 from router.contract import EncoderManifest, Manifest
@@ -106,15 +107,17 @@ def calibrate(
     priors: Sequence[Prior] = PRIORS,
     documents: Sequence[FieldDocuments] = (),
     priors_of_others: Sequence[Prior] = PRIORS_OF_OTHERS,
+    memo: Memo | None = None,
 ) -> SnapshotCalibration:
     """Calibrate a snapshot for its own recipe, and for its lexical lists only, by the language of requests.
 
     `judgements` must not be those that the calibration will be scored on. `max_refused_share`, 0 < share < 1, is the
     share of answerable requests that may be refused. A set of lists gets no calibration where the snapshot lacks it,
     where background queries do not reach it, or where its cues do not tell the two classes apart. `documents` are
-    those of all tools: their translations calibrate their languages.
+    those of all tools: their translations calibrate their languages. `memo`
+    is as in `BatchRanker`.
     """
-    ranker = BatchRanker(snapshot)
+    ranker = BatchRanker(snapshot, memo)
     requests = [query.request for query in background()]
     vectors = ranker.query_vectors(requests)
     scores, queries = score_background(ranker, background(), vectors), ranker.rank(requests, vectors)
@@ -278,8 +281,11 @@ def reuse_calibration(
     return ReusedCalibration(calibrations, origin["from"], origin["content_hash"])
 
 
-def update_calibration(snapshot: Snapshot, reused: ReusedCalibration) -> SnapshotCalibration:
-    """Return reused calibrations with the background scores of a snapshot of the same encoder, adapter and recipe."""
-    ranker = BatchRanker(snapshot)
+def update_calibration(snapshot: Snapshot, reused: ReusedCalibration, memo: Memo | None = None) -> SnapshotCalibration:
+    """Return reused calibrations with the background scores of a snapshot of the same encoder, adapter and recipe.
+
+    `memo` is as in `BatchRanker`.
+    """
+    ranker = BatchRanker(snapshot, memo)
     vectors = ranker.query_vectors([query.request for query in background()])
     return SnapshotCalibration(score_background(ranker, background(), vectors), reused.calibrations)

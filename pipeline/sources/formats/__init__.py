@@ -1,4 +1,4 @@
-"""Parse the documents of sources into raw tools: each reader is called with `(path, limits)`.
+"""Parse the documents of sources into raw tools: each reader is called with `(path, limits, memo)`.
 
 A new format is a reader, a line in READERS and its name in `SourceFormat`; a test holds both equal. `detect` finds the
 format of a file that does not say it. `tool_lists` reads lists of definitions, also of any other shape, by
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import RecordRejected, RunAborted
+from pipeline.memo import Memo
 from pipeline.settings import LimitsSettings
 from pipeline.settings.sources import SourceFormat
 from pipeline.sources.formats import openapi, skills, tool_lists
@@ -18,12 +19,12 @@ from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, read_docume
 from pipeline.sources.formats.other_kinds import other_document
 from router.tools.definitions.nesting import find_definitions
 
-READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings], Items]] = {
+READERS: Mapping[SourceFormat, Callable[[Path, LimitsSettings, Memo], Items]] = {
     "function": tool_lists.read_functions,
-    "openapi": openapi.read,
+    "openapi": lambda path, limits, memo: openapi.read(path, limits),
     "mcp": tool_lists.read_mcp,
     "jsonl": tool_lists.read_jsonl,
-    "skills": skills.read,
+    "skills": lambda path, limits, memo: skills.read(path, limits),
 }
 
 

@@ -7,12 +7,14 @@ offer them, which are then their providers (`router.tools.definitions.nesting`).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import jmespath
 
 from pipeline.errors import RecordRejected, RunAborted
+from pipeline.memo import Memo, digest
 from pipeline.settings import FieldSettings, LimitsSettings
 from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, Line, read_document, read_source_lines, suffix_of
 from pipeline.sources.formats.other_kinds import other_document
@@ -42,10 +44,10 @@ class MorePages(str):
     value: str | int
 
 
-def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
+def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, memo: Memo | None = None) -> Items:
     """Yield the tools of a file. Raises RunAborted where it has no function schemas."""
     if suffix_of(path) == ".jsonl":
-        yield from read_jsonl(path, limits, own_id=False)
+        yield from read_jsonl(path, limits, memo, own_id=False)
         return
     document = read_document(path, limits, repeats := RepeatedKeys())
     found = find_definitions(document)
@@ -53,11 +55,12 @@ def read_functions(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items
         expected = other_document(document) or "no function schemas: expected a list, or an object with `tools`"
         raise RunAborted(f"the source {path} holds {expected}")
     yield from _of_whole(document, repeats)
-    for one in found:
-        yield listed_tool(one, path.name)
+    yield from _listed_tools(found, path.name, memo)
 
 
-def read_jsonl(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, own_id: bool = True) -> Items:
+def read_jsonl(
+    path: Path, limits: LimitsSettings = DEFAULT_LIMITS, memo: Memo | None = None, *, own_id: bool = True
+) -> Items:
     """Yield the tools of a JSONL file, each `{"id", "name", "provider", "description", "parameters", "category",
     "examples"}`. Only name is required; null, {} and missing mean the same. A row may also hold several tools.
 
@@ -65,16 +68,13 @@ def read_jsonl(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, own_id: b
     """
     lines = read_source_lines(path, limits, repeats := RepeatedKeys())
     yield from _of_whole([line[1] for line in lines if not isinstance(line, RecordRejected)], repeats)
-    for line in lines:
-        if isinstance(line, RecordRejected):
-            yield line
-            continue
-        origin, row = line
-        for one in definitions_within(row, origin.pointer):
-            yield listed_tool(one, path.name, own_id=own_id)
+    found = [
+        [line] if isinstance(line, RecordRejected) else definitions_within(line[1], line[0].pointer) for line in lines
+    ]
+    yield from _listed_tools(list(chain.from_iterable(found)), path.name, memo, own_id=own_id)
 
 
-def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
+def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, memo: Memo | None = None) -> Items:
     """Yield the tools of saved answers: the result, the whole JSON-RPC response, a list of pages, a bare list of tools,
     or the answers of several servers by their names. Prompts are read from a result, a response or a list of pages."""
     document = read_document(path, limits, repeats := RepeatedKeys())
@@ -86,10 +86,9 @@ def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Items:
         raise RunAborted(f"the source {path} is not a saved tools/list answer: {why}")
     # The tools first: where a tool and a prompt share a name, the tool has the plain id, as from a live server.
     servers = {one.provider for one in found or ()}
-    for one in found or ():
-        # The names of several servers tell their tools apart: shortened, two could be one.
-        short = label_of_server(one.provider) if one.provider and len(servers) == 1 else one.provider
-        yield listed_tool(replace(one, provider=short), path.name)
+    if len(servers) == 1:  # the names of several servers tell their tools apart: shortened, two could be one
+        found = [replace(one, provider=one.provider and label_of_server(one.provider)) for one in found or ()]
+    yield from _listed_tools(found or (), path.name, memo)
     yield from read_prompts(prompts, path.name, None)
 
 
@@ -108,6 +107,28 @@ def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> Ra
         return read_tool(one.row, Origin(file, one.pointer), one.provider, own_id=own_id)
     except RecordRejected as rejected:
         return rejected
+
+
+def _listed_tools(
+    found: Sequence[ListedDefinition | RecordRejected], file: str, memo: Memo | None, *, own_id: bool = False
+) -> Iterator[RawTool | RecordRejected]:
+    """Yield listed definitions as tools, or why they are rejected. `memo` has what earlier builds read."""
+    listed = [one for one in found if isinstance(one, ListedDefinition)]
+
+    def read(places: Sequence[int]) -> list[RawTool | None]:
+        tools = (listed_tool(listed[place], file, own_id=own_id) for place in places)
+        return [tool if isinstance(tool, RawTool) else None for tool in tools]
+
+    keys = [digest(one.row, one.provider, own_id) for one in listed]
+    tools = iter((memo or Memo()).results("read", keys, RawTool | None, read))
+    for one in found:
+        if isinstance(one, RecordRejected):
+            yield one
+        elif tool := next(tools):
+            origin = Origin(file, one.pointer)
+            yield tool if tool.origin == origin else replace(tool, origin=origin)
+        else:
+            yield listed_tool(one, file, own_id=own_id)
 
 
 def take_prompts(document: Any) -> list[tuple[str, Any]]:

@@ -79,7 +79,8 @@ def unfinished_lists(document: Any, pointer: str = "", depth: int = 0) -> Iterat
             if (goes_on and key in _CURSORS) or f"{pointer}/{key}" in _NEXT_LINKS:
                 yield from [(f"{pointer}/{key}", value)] if isinstance(value, str | int) and value else ()
     for key, child in children if depth < _MAX_DEPTH // 2 else ():  # further down are only schemas
-        yield from unfinished_lists(child, f"{pointer}/{escape_pointer_part(key)}", depth + 1)
+        if isinstance(child, list | dict):
+            yield from unfinished_lists(child, f"{pointer}/{escape_pointer_part(key)}", depth + 1)
 
 
 # The functions below yield definitions, and raise _NoTools.

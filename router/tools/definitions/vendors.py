@@ -150,6 +150,8 @@ def unread_keys(row: Mapping[str, Any], used: set[str], prefix: str = "") -> Ite
 
 def value_at(row: Mapping[str, Any], place: str) -> Any:
     """Return the value at a dotted place, such as "server.name"; None where there is none."""
+    if "." not in place:
+        return row.get(place)
     value: Any = row
     for key in place.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from pipeline.errors import RecordRejected
+from pipeline.memo import Memo
 from pipeline.records import catalog_records
 from pipeline.settings import FieldSettings
 from pipeline.settings.sources import SourceFormat
@@ -43,7 +44,7 @@ def check_tools(items: Iterable[RawTool | RecordRejected | str]) -> None:
 def _reader(kind: SourceFormat, suffix: str) -> Callable[[Resources], Run]:
     def prepare(resources: Resources) -> Run:
         write = resources.file(f"tools{suffix}")
-        return lambda data: check_tools(READERS[kind](write(data), DEFAULT_LIMITS))
+        return lambda data: check_tools(READERS[kind](write(data), DEFAULT_LIMITS, Memo()))
 
     return prepare
 
@@ -54,7 +55,7 @@ def _detected(suffix: str) -> Callable[[Resources], Run]:
 
         def run(data: bytes) -> None:
             path: Path = write(data)
-            check_tools(READERS[detect(path)](path, DEFAULT_LIMITS))
+            check_tools(READERS[detect(path)](path, DEFAULT_LIMITS, Memo()))
 
         return run
 

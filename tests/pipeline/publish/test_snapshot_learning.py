@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
+from pipeline.memo import Memo
 from pipeline.publish.snapshot_learning import calibrate_snapshot
 from pipeline.settings import load
 from quartermaster.cli.commands.benches import build_bench
@@ -101,7 +102,7 @@ def test_in_a_catalog_without_written_phrases_a_clear_leader_is_not_refused(tmp_
 def test_small_catalogs_are_not_calibrated(snapshot: Path, tmp_path: Path, tools: int, why: str) -> None:
     manifest = Manifest.read(snapshot)
     manifest = replace(manifest, counts={**manifest.counts, "tools": tools})
-    calibrated = calibrate_snapshot(manifest, tmp_path, None, None, 0.05)
+    calibrated = calibrate_snapshot(manifest, tmp_path, None, None, 0.05, Memo())
     assert why in calibrated.tuning["fitting"]["skipped"] and calibrated == Manifest.read(tmp_path)
 
 

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pipeline.learning.no_answer_calibration import batch_ranking
 from pipeline.learning.no_answer_calibration.background import background, score_background
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, dense_scores
+from pipeline.memo import Memo
 from router import Signal
+from router.contract import ENCODER_FOLDER, ENCODER_MODEL
+from router.encoding.encoder import OnnxEncoder
 from router.retrieval.retrievers import DenseRetriever, DenseView, ToolVectors
 from router.retrieval.score_normalization import length_normalized
 from router.snapshot.snapshot import Snapshot
@@ -43,6 +47,24 @@ def test_dense_scores_are_the_routers(
     found = np.concatenate([scores for _, scores in dense_scores(vectors, requests, view)], axis=1)
     one_by_one = np.stack([DenseRetriever(vectors).scores(request, view) for request in requests], axis=1)
     assert found == pytest.approx(one_by_one, abs=2e-6)
+
+
+def test_a_request_that_an_earlier_build_encoded_is_encoded_again_by_another_encoder_only(
+    opened: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, memo, encode = list[str](), Memo(), OnnxEncoder.encode_request
+
+    def note_and_encode(encoder: OnnxEncoder, request: str) -> NDArray[np.float32]:
+        asked.append(request)
+        return encode(encoder, request)
+
+    monkeypatch.setattr(OnnxEncoder, "encode_request", note_and_encode)
+    files = {**opened.manifest.files, f"{ENCODER_FOLDER}/{ENCODER_MODEL}": "0" * 64}
+    other = replace(opened, manifest=replace(opened.manifest, files=files))
+    rankers = [BatchRanker(one, memo) for one in (opened, opened, other)]
+    first, again, anew = (np.array(ranker.query_vectors(REQUESTS[2:])) for ranker in rankers)
+    assert asked == REQUESTS[2:] * 2
+    assert np.array_equal(first, again) and np.array_equal(first, anew)
 
 
 def test_requests_get_the_lists_that_a_router_gives_each(opened: Snapshot) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted
+from pipeline.memo import Memo
 from pipeline.sources.formats import detect
 from pipeline.sources.formats.tool_lists import read_functions, read_mcp
 from router.record import Kind
@@ -26,6 +27,13 @@ def test_jsonl_holds_a_schema_a_line(write_lines: Callable[[str, list[Any]], Pat
     names, rejected = apart(read_functions(write_lines("mail.jsonl", [BARE, WRAPPED, "{"])))
     assert names == ["send_mail"] * 2
     assert len(rejected) == 1 and rejected[0].startswith("mail.jsonl line 3: not JSON")
+
+
+def test_what_an_earlier_build_read_is_read_the_same_in_another_place(write_json: WriteJson) -> None:
+    rows, memo = [{**BARE, "reach": "far"}, WRAPPED, {"name": 7}, {**A, "limit": 2**70}], Memo()
+    list(read_functions(write_json("mail.json", rows), memo=memo))
+    moved = write_json("post.json", [{"mail": rows[:1]}, *rows[::-1]])
+    assert repr([*read_functions(moved, memo=memo)]) == repr([*read_functions(moved)])
 
 
 def test_examples_and_strictness_are_kept_and_an_empty_schema_gives_way_to_another_spelling(
