@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from router.errors import RequestInvalid
-from router.tools.arguments import object_of, take_arguments
 
 _logger = logging.getLogger("router")
 
@@ -64,7 +63,8 @@ class Functions(Mapping[str, Callable[..., Any]]):
             function = self[tool_id]
         except KeyError:
             raise RequestInvalid(f"no function is behind {tool_id!r}: there are {', '.join(self) or 'none'}") from None
-        from router.tools.functions.signatures import bind  # here: most routers call no function
+        from router.tools.arguments import object_of, take_arguments  # here: most routers call no function
+        from router.tools.functions.signatures import bind
 
         given = object_of(arguments, tool_id)
         (values, keywords), mended = take_arguments(
