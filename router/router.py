@@ -196,69 +196,6 @@ class Router(ToolRegistration):
         router._with_functions(tool_set)
         return router
 
-    def for_profile(self, profile: "Profile") -> "Router":
-        """Return this router as a profile's callers may use it: to them, tools outside of the profile do not exist.
-
-        It serves what this router serves, and is closed with it. A request's own selection, k and budget narrow the
-        profile, and never widen it. Tools cannot be registered, replaced or removed through it.
-        """
-        return _ProfileRouter(self, profile)
-
-    def reload(self) -> bool:
-        """Serve the store's current snapshot. Return whether it is another one; False in memory.
-
-        The new one is opened and verified while the old one serves. The old one goes with the last request that it
-        answers.
-
-        Raises:
-            SnapshotInvalid: The new one cannot be opened. The old one serves on.
-        """
-        return self._live.reload()
-
-    @property
-    def refusal(self) -> str:
-        """Return why the newest publication was refused, so that an older one serves; empty where it serves."""
-        return self._live.refusal
-
-    @property
-    def freshness(self) -> Freshness:
-        """Return when the source was last read, and when what serves was last found to be its newest."""
-        return self._live.freshness
-
-    @property
-    def folder(self) -> Path | None:
-        """Return the folder of the snapshot that serves; None in memory."""
-        return self._live.snapshot.folder
-
-    def close(self) -> None:
-        """End the router's own threads, where it has any, and write what its feedback log holds yet."""
-        self._live.close()
-        if close := getattr(self.ask_needs, "close", None):
-            close()  # first: calls that the executor runs may wait for it
-        self._executor.close()
-        if self.feedback_log is not None:
-            self.feedback_log.close()
-
-    async def aclose(self) -> None:
-        """Run `close` beside the event loop, which goes on while running calls end."""
-        import asyncio
-
-        await asyncio.to_thread(self.close)
-
-    def __reduce__(self) -> str:
-        raise TypeError(
-            "a router cannot be pickled or copied: open one in each process by Router.open or Router.from_tools, or "
-            "open it before the process forks"
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     @documents_route_options
     def route(self, request: str | Sequence[Message], **options: Unpack[RouteOptions]) -> RoutedTools:
         """Return the tools that best fit a request. The same request gives the same answer.
@@ -393,6 +330,69 @@ class Router(ToolRegistration):
     def cache(self) -> CacheStatistics:
         """Return the hits and misses of the request cache; a new snapshot with the same encoder keeps them."""
         return request_cache_statistics(self._live.snapshot)
+
+    def for_profile(self, profile: "Profile") -> "Router":
+        """Return this router as a profile's callers may use it: to them, tools outside of the profile do not exist.
+
+        It serves what this router serves, and is closed with it. A request's own selection, k and budget narrow the
+        profile, and never widen it. Tools cannot be registered, replaced or removed through it.
+        """
+        return _ProfileRouter(self, profile)
+
+    def reload(self) -> bool:
+        """Serve the store's current snapshot. Return whether it is another one; False in memory.
+
+        The new one is opened and verified while the old one serves. The old one goes with the last request that it
+        answers.
+
+        Raises:
+            SnapshotInvalid: The new one cannot be opened. The old one serves on.
+        """
+        return self._live.reload()
+
+    @property
+    def refusal(self) -> str:
+        """Return why the newest publication was refused, so that an older one serves; empty where it serves."""
+        return self._live.refusal
+
+    @property
+    def freshness(self) -> Freshness:
+        """Return when the source was last read, and when what serves was last found to be its newest."""
+        return self._live.freshness
+
+    @property
+    def folder(self) -> Path | None:
+        """Return the folder of the snapshot that serves; None in memory."""
+        return self._live.snapshot.folder
+
+    def close(self) -> None:
+        """End the router's own threads, where it has any, and write what its feedback log holds yet."""
+        self._live.close()
+        if close := getattr(self.ask_needs, "close", None):
+            close()  # first: calls that the executor runs may wait for it
+        self._executor.close()
+        if self.feedback_log is not None:
+            self.feedback_log.close()
+
+    async def aclose(self) -> None:
+        """Run `close` beside the event loop, which goes on while running calls end."""
+        import asyncio
+
+        await asyncio.to_thread(self.close)
+
+    def __reduce__(self) -> str:
+        raise TypeError(
+            "a router cannot be pickled or copied: open one in each process by Router.open or Router.from_tools, or "
+            "open it before the process forks"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 def _is_feedback_log(value: object) -> bool:

@@ -31,7 +31,7 @@ refusals distribution user_cache typed
         router: __init__
         quartermaster: package_check
         quartermaster: __init__
-        quartermaster: addresses mcp_lists validation variables
+        quartermaster: addresses mcp_lists validation
         quartermaster: calling evaluation needs
         quartermaster: adapters
         quartermaster: serving
@@ -64,7 +64,7 @@ refusals distribution user_cache typed
 LATE = {("router.snapshot.memory.encoders", "pipeline.encoders.default_encoder")}
 GROUND = LEVELS[0]  # its modules may import each other
 # What the build may use beside its own rooms: all that answers are made of, the public face, and the evaluation.
-SHARED = {f"quartermaster.{name}" for name in ("addresses", "mcp_lists", "validation", "variables", "evaluation")}
+SHARED = {f"quartermaster.{name}" for name in ("addresses", "mcp_lists", "validation", "evaluation")}
 FOR_THE_BUILD = set().union(*LEVELS[:6]) | {"router.router", "router.__init__"} | SHARED
 WITH_EXTRAS = {"quartermaster.adapters", "quartermaster.mcp_lists", "quartermaster.serving"}
 HEAVY = ("torch", "prefect", "openai", "sentence_transformers", "transformers", "pydantic", "duckdb", "pyarrow")

@@ -24,10 +24,7 @@ _META, _MANAGED = "meta.json", ".managed.json"  # Tantivy's list of segments, an
 
 
 def write_lexical(
-    documents: Sequence[FieldDocuments],
-    folder: Path,
-    languages: Sequence[str] = (ENGLISH,),
-    memo: Memo | None = None,
+    documents: Sequence[FieldDocuments], folder: Path, languages: Sequence[str] = (ENGLISH,), memo: Memo | None = None
 ) -> dict[Signal, float]:
     """Write an index for each lexical signal that any tool has text for; a document's position is its tool's ordinal.
 

@@ -13,13 +13,13 @@ import msgspec
 from quartermaster.addresses import is_private_name
 from quartermaster.calling.auth import ApiKey, Auth, ClientCredentials, secrets_of
 from quartermaster.calling.styles import header_problem, is_token
-from quartermaster.variables import expanded
 from router.errors import SettingsInvalid, quoted
 from router.record import ToolRecord
 from router.snapshot.facets import matching_names
 
 _ANY = "*"
 _SECRET_NAME = re.compile("auth|key|token|secret|passw|session|cookie|credential|signature", re.IGNORECASE)
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _Bytes = Annotated[int, msgspec.Meta(ge=1)]
 
 
@@ -158,4 +158,16 @@ def _expanded(value: Any, variables: Mapping[str, str], where: str) -> Any:
         return {key: _expanded(item, variables, f"{where}.{key}".strip(".")) for key, item in value.items()}
     if isinstance(value, list):
         return [_expanded(item, variables, where) for item in value]
-    return expanded(value, where, variables) if isinstance(value, str) else value
+    return _filled(value, where, variables) if isinstance(value, str) else value
+
+
+def _filled(text: str, where: str, variables: Mapping[str, str]) -> str:
+    """Return a text with its variables replaced; blanks around a value, such as a file's last line break, go.
+
+    Raises SettingsInvalid, naming the place `where` and no value, for a variable that is missing or empty: a server
+    would get an empty key.
+    """
+    for name in _VARIABLE.findall(text):
+        if not variables.get(name, "").strip():
+            raise SettingsInvalid(f"{where}: the environment has no {name}, or it is empty: set it, or write the value")
+    return _VARIABLE.sub(lambda match: variables[match[1]].strip(), text)

@@ -17,15 +17,7 @@ from router.query.needs import clean_needs, supposed_needs
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
 from router.search.conversation import Message, UserMessages, combine_messages, user_messages
-from router.search.search import (
-    SearchResult,
-    clean_request,
-    complete,
-    estimate_fit,
-    needed_encoder,
-    search,
-    steps_of,
-)
+from router.search.search import SearchResult, clean_request, complete, estimate_fit, needed_encoder, search, steps_of
 from router.selection import admit
 from router.selection.admission import Admission
 from router.snapshot.cached_encoder import with_request_cache

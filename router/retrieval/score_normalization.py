@@ -73,10 +73,7 @@ class BackgroundScores:
         return cls(statistics, direction)
 
     def features(
-        self,
-        rankings: Mapping[Signal, Ranking],
-        request_terms: Sequence[str],
-        vector: NDArray[np.float32] | None,
+        self, rankings: Mapping[Signal, Ranking], request_terms: Sequence[str], vector: NDArray[np.float32] | None
     ) -> dict[str, float]:
         """Return the features of a request by signal, and TASK_WORDING.
 

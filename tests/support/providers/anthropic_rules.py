@@ -71,7 +71,7 @@ def _adapter(kind: str) -> TypeAdapter[Any]:
     held: dict[str, Any] = {
         "envelope": list[bodies.MessageCreateParamsNonStreaming | bodies.MessageCreateParamsStreaming],
         "tool": list[types.ToolUnionParam],
-        "block": list[blocks],  # type: ignore[valid-type]
+        "block": list[blocks],
         "reference": list[types.ToolReferenceBlockParam],
     }
     return TypeAdapter(held[kind], config=ConfigDict(extra="forbid"))
