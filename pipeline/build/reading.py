@@ -83,7 +83,7 @@ def _encoder(context: BuildContext, catalog: records.Catalog) -> BuildEncoder | 
         clock.note(change)
     if model is None:
         return None
-    if (advice := _multilingual_advice(model, catalog, judged_requests(context))) is not None:
+    if (advice := multilingual_advice(model, catalog, judged_requests(context))) is not None:
         clock.note(advice)
     storage = execution.storage.lasting if execution.storage else None
     exports = EncoderExports(settings, model, execution, vectors.user_cache(model, context.workspace, clock, storage))
@@ -103,7 +103,7 @@ def judged_requests(context: BuildContext) -> Sequence[Judgement]:
         return ()
 
 
-def _multilingual_advice(model: EncoderModel, catalog: records.Catalog, judged: Sequence[Judgement]) -> str | None:
+def multilingual_advice(model: EncoderModel, catalog: records.Catalog, judged: Sequence[Judgement]) -> str | None:
     """Return what to say where the encoder is made for English, and many tools or judged requests are not English."""
     requests = [foreign_script(judgement.request) != "" for judgement in judged]
     counts = (("tools", len(catalog.unread), len(catalog.records)), ("judged requests", sum(requests), len(requests)))
