@@ -86,7 +86,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
         "languages": settings.enrichment.languages,
         "verdicts": [asdict(verdict) for verdict in enrichment.verdicts],
         "siblings": dict(enrichment.siblings),
-        "encoder": [model.key, *model.prefixes, settings.vectors.precision] if model else None,
+        "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
         "tuning": settings.tuning.content(),
         "judged": file_sha256(judgements) if judgements else None,
         "past": state.past.content() if state.past else None,

@@ -75,14 +75,15 @@ def _encoder(context: BuildContext, catalog: records.Catalog) -> BuildEncoder | 
     settings, clock, execution = context.settings.vectors, context.clock, context.execution
     if settings.encoder != "none":
         clock.start("resolve", None)
-    of_area = context.area == SERVING_AREA  # an experiment's own store serves nobody
-    serving = encoder_serving(context.serving) if of_area else catalog_encoder(context.workspace, context.settings.name)
+    # An experiment's own store serves nobody.
+    store = context.store if context.area == SERVING_AREA else SnapshotStore(context.workspace, context.settings.name)
+    serving = encoder_serving(serving_folder(store))
     model = execution.run("resolve", vectors.resolve_encoder, settings, clock, serving)
     if (change := encoder_change(context.serving, model)) is not None:
         clock.note(change)
     if model is None:
         return None
-    if (advice := _multilingual_advice(model, catalog, judged_requests(context))) is not None:
+    if (advice := multilingual_advice(model, catalog, judged_requests(context))) is not None:
         clock.note(advice)
     storage = execution.storage.lasting if execution.storage else None
     exports = EncoderExports(settings, model, execution, vectors.user_cache(model, context.workspace, clock, storage))
@@ -102,27 +103,16 @@ def judged_requests(context: BuildContext) -> Sequence[Judgement]:
         return ()
 
 
-def _multilingual_advice(model: EncoderModel, catalog: records.Catalog, judged: Sequence[Judgement]) -> str | None:
+def multilingual_advice(model: EncoderModel, catalog: records.Catalog, judged: Sequence[Judgement]) -> str | None:
     """Return what to say where the encoder is made for English, and many tools or judged requests are not English."""
-    if not is_english(model.name):
-        return None
-    requests = [judgement.request for judgement in judged]
-    for kind, others, of in (
-        ("tools", len(catalog.unread), len(catalog.records)),
-        ("judged requests", sum(foreign_script(request) != "" for request in requests), len(requests)),
-    ):
+    requests = [foreign_script(judgement.request) != "" for judgement in judged]
+    counts = (("tools", len(catalog.unread), len(catalog.records)), ("judged requests", sum(requests), len(requests)))
+    for kind, others, of in counts if is_english(model.name) else ():
         if others and others >= _MANY * of:
-            other = NAMED["multilingual"]
-            return (
-                f"{others:,} of {of:,} {kind} are not English, for which {model.name} is made: encoder = "
-                f'"multilingual" is {other.id}, {other.megabytes} MB, once'
-            )
+            name, megabytes = NAMED["multilingual"]
+            to_take = f'encoder = "multilingual" is {name}, {megabytes} MB, once'
+            return f"{others:,} of {of:,} {kind} are not English, for which {model.name} is made: {to_take}"
     return None
-
-
-def catalog_encoder(workspace: Path, catalog: str) -> EncoderManifest | None:
-    """Return the encoder of the snapshot of a catalog that serves in a workspace, as `encoder_serving` does."""
-    return encoder_serving(serving_folder(SnapshotStore(workspace, catalog)))
 
 
 def encoder_serving(serving: Path | None) -> EncoderManifest | None:

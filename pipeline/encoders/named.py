@@ -3,36 +3,26 @@
 A model's quality is not claimed here: what it brings to a catalog, `quartermaster evaluate --against-encoder` measures.
 """
 
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from pipeline.encoders.export.installed import PACKAGED, TOOLS_ENCODER
 
-
-@dataclass(frozen=True, slots=True)
-class NamedModel:
-    """A model by its id on the hub, with the size of its download."""
-
-    id: str
-    megabytes: int
-
-
+# By name the id on the hub, and the megabytes of the download.
 NAMED = MappingProxyType(
     {
-        "bge": NamedModel("BAAI/bge-small-en-v1.5", 134),
-        "bge-base": NamedModel("BAAI/bge-base-en-v1.5", 439),
-        "bge-large": NamedModel("BAAI/bge-large-en-v1.5", 1_341),
-        "multilingual": NamedModel("intfloat/multilingual-e5-small", 488),
+        "bge": ("BAAI/bge-small-en-v1.5", 134),
+        "bge-base": ("BAAI/bge-base-en-v1.5", 439),
+        "bge-large": ("BAAI/bge-large-en-v1.5", 1_341),
+        "multilingual": ("intfloat/multilingual-e5-small", 488),
     }
 )
-_MULTILINGUAL = NAMED["multilingual"].id
-_ENGLISH = {PACKAGED, TOOLS_ENCODER, *(model.id for model in NAMED.values() if model.id != _MULTILINGUAL)}
+_ENGLISH = {PACKAGED, TOOLS_ENCODER, *(NAMED[name][0] for name in NAMED if name != "multilingual")}
 
 
 def full_name(encoder: str) -> str:
     """Return the id that an encoder's short name stands for, with its revision; any other encoder as it is."""
     name, at, revision = encoder.partition("@")
-    return NAMED[name].id + at + revision if name in NAMED else encoder
+    return NAMED[name][0] + at + revision if name in NAMED else encoder
 
 
 def is_english(encoder: str) -> bool:

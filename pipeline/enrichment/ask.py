@@ -58,11 +58,9 @@ def _reuse(
     reused: dict[str, list[Question]] = {}
     unknown: dict[str, list[Question]] = {}
     for question in questions:
-        one = known.get(question.key)
-        first = into.written.get(question.record.tool_id)
-        if one is not None and one.missing:
-            # What a first answer said in a language serves beside siblings, too.
-            one = (first and one.completed(first.answer.translations)) or one
+        one, first = known.get(question.key), into.written.get(question.record.tool_id)
+        if one is not None and first is not None:  # what a tool's first answer says serves beside siblings, too
+            one = one.completed(first.answer.translations)
         if one is not None and not one.missing:
             answers[one.key] = one.answer
             reused.setdefault(one.key, []).append(question)

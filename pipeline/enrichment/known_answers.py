@@ -10,8 +10,6 @@ from pipeline.ledger import Ledger
 from router.expansion import Expansion
 from router.fingerprint import canonical_json
 
-_ENGLISH_ALONE: tuple[str, ...] = ()
-
 
 @dataclass(frozen=True, slots=True)
 class KnownAnswer:
@@ -27,10 +25,10 @@ class KnownAnswer:
         prompt = replace(question.prompt, message=canonical_json(row))
         return replace(question, prompt=prompt, known=self.answer, added=self.missing)
 
-    def completed(self, translations: Mapping[str, tuple[str, ...]]) -> "KnownAnswer | None":
-        """Return the answer with phrases in the languages that are missing; None where these have not all of them."""
+    def completed(self, translations: Mapping[str, tuple[str, ...]]) -> "KnownAnswer":
+        """Return it with the languages that are missing, where `translations` have all of them."""
         if not self.missing or not translations.keys() >= set(self.missing):
-            return None
+            return self
         return KnownAnswer(self.key, self.answer.translated({one: translations[one] for one in self.missing}))
 
 
@@ -58,7 +56,7 @@ def known_answers(
     rest = [question for question in questions if question.key not in known and question.prompt.message]
     if rest:
         wanted = tuple(rest[0].prompt.parameters.get("languages", ()))  # the same for all
-        asked = {_ENGLISH_ALONE, *ledger.answers.languages_asked()} - {wanted}
+        asked: set[tuple[str, ...]] = {(), *ledger.answers.languages_asked()} - {wanted}
         lacking = [(tuple(one for one in wanted if one not in languages), languages) for languages in asked]
         for missing, languages in sorted(lacking, key=lambda both: (len(both[0]), both)):
             left = [question for question in rest if question.key not in known]

@@ -5,8 +5,8 @@ large files are those by which the hub knows them.
 """
 
 import errno
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatch
+import fnmatch
+from functools import partial
 from pathlib import Path
 from shutil import disk_usage
 from threading import Lock
@@ -25,7 +25,7 @@ from pipeline.progress import Progress
 
 _FILES = ["*.json", "*.txt", "*.safetensors", "[0-9]_*/*", CHECKSUMS_FILE]
 _OLD_WEIGHTS = "pytorch_model.bin"  # only where there are no safetensors: often both are
-_OTHER_FORMATS = ["onnx/*", "openvino/*"]
+_OTHER_FORMATS = ("onnx/", "openvino/")
 _ANSWER_S = 5.0
 _MOST_REASON = 200  # characters
 _SHA256 = 64  # characters. Small files are known by the hash of git
@@ -33,18 +33,22 @@ _FAULTS = (httpx2.HTTPError, HFValidationError, OSError)
 
 
 def find_on_hub(model: str, progress: Progress, *, may_ask: bool = True) -> Path:
-    """Return the folder of a model of the hub by its id, or by `id@revision`. The hub is not asked unless it `may_ask`.
+    """Return the folder of a model of the hub by its id, or by `id@revision`.
 
-    Where the hub has another revision than the cache, a note says so. Raises RunAborted where the model cannot be had,
-    a checksum is wrong, or the disk has no room for it.
+    Where the hub has another revision than the cache, a note says so. It is not asked for the encoder that serves:
+    without `may_ask`. Raises RunAborted where the model cannot be had, a checksum is wrong, or the disk has no room.
     """
     name, _, revision = model.partition("@")
     try:
-        folder = _cached(name, revision or None)
-        if folder is not None and may_ask and folder.name != revision and not constants.is_offline_mode():
-            _note_change(name, revision, folder.name, progress)
-        elif folder is None and may_ask:
+        if (folder := _cached(name, revision or None)) is None:
+            if not may_ask:
+                raise RunAborted(
+                    f"the snapshot that serves has the encoder {model!r}, which is not in {constants.HF_HUB_CACHE}, "
+                    'and "auto" takes no other: name one in vectors.encoder, or by --encoder'
+                )
             folder = _downloaded(name, revision or None, progress)
+        elif may_ask and folder.name != revision and not constants.is_offline_mode():
+            _note_change(name, revision or None, folder.name, progress)
     except _FAULTS as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise RunAborted(f"{model} does not fit on the disk of {constants.HF_HUB_CACHE}: {error}") from error
@@ -52,29 +56,24 @@ def find_on_hub(model: str, progress: Progress, *, may_ask: bool = True) -> Path
             f"the encoder {model!r} is not a folder here, and the hub does not provide it ({_reason(error)}). Name a "
             f"folder, 'bge', {TOOLS_ENCODER!r}, {PACKAGED!r}, 'auto' or 'none'"
         ) from error
-    if folder is None:
-        raise RunAborted(f"{model!r} is not in the hub's cache, {constants.HF_HUB_CACHE}")
     _check(model, folder)
     return folder
 
 
 def _cached(name: str, revision: str | None) -> Path | None:
     """Return the folder of a model that is wholly in the cache."""
+    find = partial(snapshot_download, name, revision=revision, local_files_only=True)
     try:
-        folder = Path(
-            snapshot_download(
-                name, revision=revision, allow_patterns=_FILES, ignore_patterns=_OTHER_FORMATS, local_files_only=True
-            )
-        )
+        folder = Path(find(allow_patterns=_FILES, ignore_patterns=[*_OTHER_FORMATS]))
     except LocalEntryNotFoundError:
         return None
     return folder if any(folder.glob("*.safetensors")) or (folder / _OLD_WEIGHTS).exists() else None
 
 
-def _note_change(name: str, revision: str, commit: str, progress: Progress) -> None:
+def _note_change(name: str, revision: str | None, commit: str, progress: Progress) -> None:
     """Say where the hub has another commit of a revision than `commit`, which is in the cache."""
     try:
-        latest = HfApi().model_info(name, revision=revision or None, timeout=_ANSWER_S).sha
+        latest = HfApi().model_info(name, revision=revision, timeout=_ANSWER_S).sha
     except _FAULTS as error:
         progress.note(f"{name} is taken from the cache: the hub does not say whether it has changed ({_reason(error)})")
         return
@@ -91,9 +90,11 @@ def _downloaded(name: str, revision: str | None, progress: Progress) -> Path:
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
     has_safetensors = any(file.endswith(".safetensors") and "/" not in file for file in sizes)
     patterns = _FILES if has_safetensors else [*_FILES, _OLD_WEIGHTS]
-    wanted = [file for file in sizes if _matches(file, patterns) and not _matches(file, _OTHER_FORMATS)]
+    matching = {file for pattern in patterns for file in fnmatch.filter(sizes, pattern)}
+    wanted = [file for file in matching if not file.startswith(_OTHER_FORMATS)]
     missing = sum(sizes[file] for file in wanted if try_to_load_from_cache(name, file, revision=info.sha) is None)
-    free = disk_usage(_first_existing(Path(constants.HF_HUB_CACHE))).free
+    Path(constants.HF_HUB_CACHE).mkdir(parents=True, exist_ok=True)
+    free = disk_usage(constants.HF_HUB_CACHE).free
     if free < missing:
         raise RunAborted(
             f"{name} takes {missing / 1e6:,.0f} MB, and the disk of {constants.HF_HUB_CACHE} has {free / 1e6:,.0f} MB "
@@ -102,14 +103,6 @@ def _downloaded(name: str, revision: str | None, progress: Progress) -> Path:
     progress.note(f"downloading {name}, {missing / 1e6:,.0f} MB, into {constants.HF_HUB_CACHE}")
     progress.start("download", round(missing / 1e6))
     return Path(snapshot_download(name, revision=revision, allow_patterns=wanted, tqdm_class=_bars(progress)))
-
-
-def _matches(file: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch(file, pattern) for pattern in patterns)
-
-
-def _first_existing(folder: Path) -> Path:
-    return next(one for one in (folder, *folder.parents) if one.exists())
 
 
 def _bars(progress: Progress) -> type[tqdm]:
@@ -138,7 +131,7 @@ def _bars(progress: Progress) -> type[tqdm]:
 def _check(model: str, folder: Path) -> None:
     """Raise RunAborted where a large file is not the one that the hub has, and remove it."""
     blobs = {path: path.resolve() for path in folder.rglob("*") if path.is_file()}
-    known: Mapping[Path, str] = {path: blob.name for path, blob in blobs.items() if len(blob.name) == _SHA256}
+    known = {path: blob.name for path, blob in blobs.items() if len(blob.name) == _SHA256}
     for path, digest in checksums_of(known).items():
         if digest != known[path]:
             blobs[path].unlink()

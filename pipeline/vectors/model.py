@@ -1,6 +1,6 @@
 """Chooses the encoder model of a build and finds its files."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -40,25 +40,16 @@ def resolve_encoder(
         return None
     if settings.engine == "lancedb" and find_spec("lancedb") is None:
         raise RunAborted(f"vectors.engine = 'lancedb': {NO_LANCEDB}")
-    if wanted != "auto":
-        return _described(wanted, settings, partial(_find, progress=progress))
-    if serving is None:
-        bge = NAMED["bge"]
+    is_auto = wanted == "auto"
+    if is_auto and serving is not None:
+        wanted = serving.model
+    elif is_auto:
+        wanted, (bge, megabytes) = TOOLS_ENCODER, NAMED["bge"]
         progress.note(
-            f"encoder: {TOOLS_ENCODER}, which needs no download. For {bge.id}, --encoder bge or vectors.encoder "
-            f'= "bge": {bge.megabytes} MB, once'
+            f"encoder: {wanted}, which needs no download. For {bge}, --encoder bge or vectors.encoder = "
+            f'"bge": {megabytes} MB, once'
         )
-        return _described(TOOLS_ENCODER, settings, partial(_find, progress=progress))
-    try:
-        return _described(serving.model, settings, partial(_find, progress=progress, may_ask=False))
-    except RunAborted as error:
-        raise RunAborted(
-            f'the encoder of the snapshot that serves cannot be had: {error}. "auto" takes no other: name one in '
-            "vectors.encoder, or by --encoder"
-        ) from error
-
-
-def _described(wanted: str, settings: VectorSettings, find: Callable[[str], Path]) -> EncoderModel:
+    find = partial(_find, progress=progress, may_ask=not is_auto)
     try:
         model = describe_model(wanted, find(wanted), settings.query_prefix, find)
     except EncoderInvalid as error:
@@ -66,7 +57,7 @@ def _described(wanted: str, settings: VectorSettings, find: Callable[[str], Path
     return model if settings.document_prefix is None else replace(model, document_prefix=settings.document_prefix)
 
 
-def _find(wanted: str, progress: Progress, may_ask: bool = True) -> Path:
+def _find(wanted: str, progress: Progress, may_ask: bool) -> Path:
     if wanted == PACKAGED:
         if (folder := packaged_folder()) is None:
             raise RunAborted(f"the encoder {PACKAGED} is not installed: {INSTALL_PACKAGED}")

@@ -51,14 +51,10 @@ class EncoderModel:
         return self.folder if self.delta is None else self.delta.parent
 
     @property
-    def prefixes(self) -> tuple[str, ...]:
-        """Return what is put before requests and, where it is anything, before documents."""
-        return (self.query_prefix, self.document_prefix) if self.document_prefix else (self.query_prefix,)
-
-    @property
     def key(self) -> str:
         """Return the part of a document vector's cache key that is not its text. The build encodes in fp32 by ONNX."""
-        return fingerprint([self.revision, self.pooling, self.max_length, "onnx", "fp32"])[:16]
+        parts = self.revision, self.pooling, self.max_length, "onnx", "fp32", self.document_prefix
+        return fingerprint(parts if self.document_prefix else parts[:-1])[:16]
 
     def spec(self, precision: str) -> EncoderManifest:
         """Return the manifest entry of the model, exported in a precision ("fp32" or "int8")."""
@@ -202,7 +198,5 @@ def _prefixes(name: str, folder: Path) -> tuple[str, str]:
     prefixes = (both for pattern, both in _KNOWN_PREFIXES if re.search(pattern, known, re.IGNORECASE))
     request, document = next(prefixes, ("", ""))
     said = read_json(folder / "config_sentence_transformers.json").get("prompts")
-    prompts = (
-        {key: text for key, text in said.items() if text and isinstance(text, str)} if isinstance(said, dict) else {}
-    )
-    return prompts.get("query", request), prompts.get("document", prompts.get("passage", document))
+    prompts = {key: text for key, text in said.items() if isinstance(text, str)} if isinstance(said, dict) else {}
+    return prompts.get("query") or request, prompts.get("document") or prompts.get("passage") or document

@@ -130,7 +130,8 @@ class ModelGenerator:
         instructions = question.prompt.instructions
         body: dict[str, Any] = {"model": self.model}
         if output_mode is OutputMode.JSON_SCHEMA:
-            json_schema = {"name": "expansion", "strict": True, "schema": self._schema(question)}
+            form = schema(question.added or self.settings.other_languages, rest_known=question.known is not None)
+            json_schema = {"name": "expansion", "strict": True, "schema": form}
             body["response_format"] = {"type": "json_schema", "json_schema": json_schema}
         else:
             instructions += PLAIN_TEXT
@@ -141,11 +142,6 @@ class ModelGenerator:
             {"role": "user", "content": question.prompt.message},
         ]
         return {**body, **self.settings.parameters}
-
-    def _schema(self, question: Question) -> dict[str, Any]:
-        if question.known is not None:
-            return schema(question.added, rest_known=True)
-        return schema(self.settings.other_languages)
 
     @cached_property
     def counter(self) -> TokenCounter:

@@ -71,7 +71,9 @@ def build_both(
     where both are the same encoder, before anything is built.
     """
     from pipeline import vectors
-    from pipeline.build.reading import catalog_encoder
+    from pipeline.build.reading import encoder_serving
+    from pipeline.build_state import serving_folder
+    from pipeline.store import SnapshotStore
 
     sides = []
     for encoder in encoders:
@@ -81,9 +83,9 @@ def build_both(
         publish = settings.publish.model_copy(update={"quarantine": False, "keep": 1})
         settings = settings.model_copy(update={"tuning": tuning, "publish": publish})
         bars.start("resolve", None)
-        serving = catalog_encoder(workspace, settings.name)
+        serving = encoder_serving(serving_folder(SnapshotStore(workspace, settings.name)))
         sides.append((settings, vectors.resolve_encoder(settings.vectors, bars, serving)))
-    first, second = (model and (model.key, *model.prefixes) for _, model in sides)
+    first, second = (model and (model.key, model.query_prefix) for _, model in sides)
     if first == second:
         model = sides[0][1]
         same = f"{model.name}, revision {model.revision}" if model else "none"

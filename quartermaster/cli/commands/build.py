@@ -32,7 +32,7 @@ class BuildOptions:
 
     workspace: Workspace = WORKSPACE
     generator: Annotated[str | None, "auto, openai or none."] = None
-    encoder: Annotated[str | None, "auto, none, minilm-tools-v1, all-MiniLM-L6-v2, a model's name or folder."] = None
+    encoder: Annotated[str | None, "auto, none, bge, multilingual, minilm-tools-v1, a model's id or folder."] = None
     provider: Annotated[str | None, "The label that starts every tool's id, such as github."] = None
     max_cost: Annotated[float | None, "The most US dollars for a build to spend; later ones ask about the rest."] = None
     max_tools: Annotated[int | None, "The most tools to ask a model about in a build."] = None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.encoders.named import NAMED, full_name, is_english
+from pipeline.encoders.named import full_name, is_english
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,3 @@ from pipeline.encoders.named import NAMED, full_name, is_english
 def test_a_short_name_is_a_model_of_the_hub_and_all_else_is_itself(encoder: str, full: str, english: bool) -> None:
     assert full_name(encoder) == full
     assert is_english(full) is english
-
-
-def test_each_has_the_size_of_its_download() -> None:
-    assert [model.megabytes for model in NAMED.values()] == [134, 439, 1_341, 488]

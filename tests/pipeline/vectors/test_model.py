@@ -42,7 +42,9 @@ def test_auto_stays_with_the_encoder_that_serves_and_asks_no_hub(
     assert resolve_encoder(VectorSettings(), heard, plain.spec("int8")) == plain and heard.said == []
     gone = replace(plain, name="BAAI/bge-small-en-v1.5").spec("int8")
     monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: pytest.fail("the hub was asked"))
-    with pytest.raises(RunAborted, match=r"bge-small-en-v1.5' is not in the hub's cache.* \"auto\" takes no other"):
+    with pytest.raises(
+        RunAborted, match=r"serves has the encoder 'BAAI/bge-small-en-v1.5', which is not in .*takes no other"
+    ):
         resolve_encoder(VectorSettings(), heard, gone)
     with pytest.raises(SettingsInvalid, match="asks the hub for nothing any more"):
         load(catalog_folder, {"vectors": {"preferred": "BAAI/bge-base-en-v1.5"}}, environment={})
@@ -71,16 +73,21 @@ def test_a_query_prefix_is_the_settings_then_the_models_own_then_the_known_one_o
     assert resolved(str(folder), query_prefix="").query_prefix == ""
 
 
+def prefixes(model: EncoderModel) -> tuple[str, str]:
+    return model.query_prefix, model.document_prefix
+
+
 def test_documents_have_a_prefix_too_where_the_model_is_an_e5_says_so_or_the_settings_do(tmp_path: Path) -> None:
     folder = save(tmp_path / "multilingual-e5-small")
     model = resolved(str(folder))
-    assert model.prefixes == ("query: ", "passage: ") and model.spec("fp32").document_prefix == "passage: "
-    assert resolved(str(save(tmp_path / "multilingual-e5-large-instruct"))).prefixes == ("",)
-    assert resolved(str(folder), document_prefix="").prefixes == ("query: ",)
+    bare = resolved(str(folder), document_prefix="")
+    assert prefixes(model) == ("query: ", "passage: ") and model.spec("fp32").document_prefix == "passage: "
+    assert prefixes(resolved(str(save(tmp_path / "multilingual-e5-large-instruct")))) == ("", "")
+    assert prefixes(bare) == ("query: ", "") and bare.key != model.key
     other = save(tmp_path / "other")
     prompts = {"prompts": {"query": "", "document": "text: "}}
     (other / "config_sentence_transformers.json").write_text(json.dumps(prompts), encoding="utf-8")
-    assert resolved(str(other)).prefixes == ("", "text: ")
+    assert prefixes(resolved(str(other))) == ("", "text: ")
 
 
 def test_pooling_is_read_from_the_newer_files_too_and_one_that_is_not_supported_is_refused(tmp_path: Path) -> None:
