@@ -23,7 +23,7 @@ from benchmarks.support.measuring import RESULTS, about, arguments, report
 
 # A stage's figures are of all its parts: "embed" of the assessment's texts, of the documents and of the phrases.
 _STAGES = ("read", "normalize", "export", "estimate", "enrich", "embed", "assess", "project", "tune")
-_LATER = ("index", "write", "learn", "calibrate", "verify", "evaluate", "inspect", "publish")
+_LATER = ("prerequisites", "index", "write", "learn", "calibrate", "verify", "evaluate", "inspect", "publish")
 
 
 def build(catalog: Path, workspace: Path, encoder: str) -> dict[str, Any]:
