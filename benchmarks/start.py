@@ -28,7 +28,7 @@ PROCESSES = 7
 REQUESTS = 1_000
 _FIRST = "process start to first answer"
 _EMPTY = "pass"
-_LIBRARIES = "import numpy, msgspec, onnxruntime, tantivy, tokenizers"
+_LIBRARIES = "import msgspec, numkong, numpy, onnxruntime, tantivy, tokenizers"
 _IMPORT = "from router import Router"
 _ANSWER = """
 import sys

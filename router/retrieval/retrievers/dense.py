@@ -25,7 +25,7 @@ from router.retrieval.retrievers.moments import (
     rounded,
 )
 from router.retrieval.retrievers.retriever import STEP_SHARE, Admitted, EncodedQuery, Ranking
-from router.retrieval.retrievers.vectors import ScorableVectors, StackedVectors, ToolVectors, places
+from router.retrieval.retrievers.vectors import StackedVectors, ToolVectors, places
 
 _logger = logging.getLogger("router")
 
@@ -48,7 +48,10 @@ class DenseRetriever:
     needs_vector = True
 
     def __init__(
-        self, vectors: ScorableVectors, candidates: Candidates | None = None, moments: CatalogMoments | None = None
+        self,
+        vectors: ToolVectors | StackedVectors,
+        candidates: Candidates | None = None,
+        moments: CatalogMoments | None = None,
     ) -> None:
         self._vectors = vectors
         self._candidates = candidates

@@ -138,6 +138,6 @@ def blend(
 def rounded(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     """Round scores to six decimals and return them as float64.
 
-    Equal vectors can differ in the last bits by their row in a BLAS block; rounded, they tie and go by id.
+    What differs by less, differs by how vectors are rounded; such scores tie and go by id.
     """
     return np.round(scores, 6).astype(np.float64)

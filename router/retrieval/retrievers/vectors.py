@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numkong
 import numpy as np
@@ -28,23 +27,6 @@ def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
     scales = (np.abs(vectors).max(axis=1, initial=0) / _LEVELS).astype(np.float32)
     rows = np.rint(vectors / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
     return rows, scales
-
-
-class ScorableVectors(Protocol):
-    """Vectors of tools that `DenseRetriever` can score by."""
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """Return int64 (tools + 1,): tool i owns rows offsets[i] to offsets[i+1] - 1, its document's first."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of tools."""
-        ...
-
-    def products(self, vector: NDArray[np.float32], rows: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
-        """Return the products of all rows, or of some, with a vector (dim,)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

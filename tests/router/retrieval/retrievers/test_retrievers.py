@@ -56,6 +56,17 @@ def test_equal_documents_and_vectors_rank_by_ordinal_also_at_the_cut(tmp_path: P
         assert ranking.ordinals.tolist() == list(range(min(depth, 1_000)))
 
 
+def test_a_product_is_as_exact_as_float32_and_the_same_beside_whatever_other_rows() -> None:
+    generator = np.random.default_rng(3)
+    documents = generator.normal(size=(40, 24)).astype(np.float32)
+    vectors = ToolVectors.of(documents, documents[:0], np.zeros(41, np.int64))
+    for request in (*generator.normal(size=(20, 24)).astype(np.float32), np.zeros(24, np.float32)):
+        products, some = vectors.products(request), np.array([7, 3, 39, 3])
+        exact = vectors.documents().astype(np.float64) @ request
+        assert products == pytest.approx(exact, abs=2e-7 * float(np.abs(request).sum() * np.abs(documents).max()))
+        assert vectors.products(request, some).tolist() == products[some].tolist()
+
+
 @pytest.mark.parametrize(
     ("view", "expected"),
     [
