@@ -183,9 +183,9 @@ def _meet_implicit_needs(
 
 def _non_english(snapshot: Snapshot, request: str, recipe: Recipe) -> NDArray[np.bool_] | None:
     """Return the marks of tools described in another language than an English request; None where none counts."""
-    if snapshot.non_english is None or not recipe.impute_non_english:
+    if snapshot.non_english is None or not recipe.impute_non_english or request_language(request) != ENGLISH:
         return None
-    return snapshot.non_english if request_language(request) == ENGLISH else None
+    return snapshot.non_english
 
 
 def collapse_duplicates(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> SearchResult:
