@@ -68,7 +68,7 @@ LANGUAGES: Mapping[str, str] = {
 }
 # Tantivy has stemmers and stop words for these. Other languages are only lower-cased, with accents folded.
 _STEMMED = frozenset("ar da de el es fi fr hu it nl no pt ro ru sv ta tr".split())
-LANGUAGES_WITH_STOP_WORDS = frozenset("da de es fi fr hu it nl no pt ru sv".split())
+LANGUAGES_WITH_STOP_WORDS = tuple("es pt ru fr de it nl hu sv da fi no".split())  # by native speakers
 
 _MAX_TERM = 64  # longer runs are hashes and blobs, not words
 _MAX_JOINED = 40

@@ -15,7 +15,6 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 from router.text import ENGLISH, LANGUAGES, LANGUAGES_WITH_STOP_WORDS, STOP_WORDS
 
 LATIN = "Latin"
-_LANGUAGES = tuple(sorted(LANGUAGES_WITH_STOP_WORDS))
 
 _MAX_CHARACTERS = 1_000  # a text shows its language sooner
 # A character of Chinese or Korean says as much as two or three Latin letters.
@@ -82,7 +81,7 @@ def request_language(text: str) -> str:
     return latin_language(text, _LATIN_LANGUAGES, 2 if text.isascii() else 1) or language
 
 
-def latin_language(text: str, among: Sequence[str] = _LANGUAGES, fewest: int = 2) -> str:
+def latin_language(text: str, among: Sequence[str] = LANGUAGES_WITH_STOP_WORDS, fewest: int = 2) -> str:
     """Return which of some languages a text has the most stop words of, by its code; the first of equals.
 
     Empty where it has fewer than `fewest`, or no more than of English: those of both languages count for neither.
@@ -118,7 +117,7 @@ def _has_stop_words(words: Sequence[str], fewest: int) -> bool:
 @lru_cache(_MOST_KEPT_WORDS)
 def _languages_with(word: str) -> tuple[str, ...]:
     """Return the languages that have a word among their stop words."""
-    return tuple(code for code in _LANGUAGES if not _without_stop_words(code).analyze(word))
+    return tuple(code for code in LANGUAGES_WITH_STOP_WORDS if not _without_stop_words(code).analyze(word))
 
 
 @cache
