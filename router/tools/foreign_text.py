@@ -38,8 +38,6 @@ _LANGUAGE_OF_SCRIPT |= {"Hebrew": "he", "Hiragana": "ja", "Katakana": "ja", "Tam
 # Letters that others of the same script lack.
 _OWN_LETTERS = {"ja": "[\u3040-\u30ff]", "uk": "[іїєґ]", "sr": "[ђјљњћџ]", "fa": "[پچژکگی]", "tr": "[ğı]", "cs": "[řů]"}
 _OWN_LETTERS |= {"pl": "[łżź]", "ro": "[țș]", "vi": "[ơư]", "lt": "[ėų]"}
-# By the number of their speakers, which decides where two have as many stop words.
-_LATIN_LANGUAGES = ("es", "pt", "fr", "de", "it", "nl", "sv", "hu", "no", "da", "fi")
 
 
 def foreign_script(text: str) -> str:
@@ -78,7 +76,7 @@ def request_language(text: str) -> str:
         language = next(own, _LANGUAGE_OF_SCRIPT.get(script, ""))
         if script != LATIN:
             return language
-    return latin_language(text, _LATIN_LANGUAGES, 2 if text.isascii() else 1) or language
+    return latin_language(text, fewest=2 if text.isascii() else 1) or language
 
 
 def latin_language(text: str, among: Sequence[str] = LANGUAGES_WITH_STOP_WORDS, fewest: int = 2) -> str:
