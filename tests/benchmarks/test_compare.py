@@ -94,7 +94,7 @@ def test_callers_at_once_ask_from_other_requests_on_and_waiting_counts() -> None
 def test_callers_at_once_have_a_table_of_their_own() -> None:
     at_once = {"1": {"per_s": 50.0, "wall_ms": [20.0]}, "4": {"per_s": 80.0, "wall_ms": [40.0, 60.0]}}
     judgement = Judgement("1", "mail", frozenset({"a"}), frozenset({"a"}), "single")
-    figures = {**FIGURES, "rankings": [["a"]], "callers": at_once}
+    figures: dict[str, Any] = {**FIGURES, "rankings": [["a"]], "callers": at_once}
     rows = selector_rows([judgement], {"bm25s": Answered(**figures)})
     found = {"set": "made", "tools": 1, "requests": 1, "own text": rows, "not measured": {}, **about()}
     first, second = peer_tables.tables(found)
