@@ -23,6 +23,7 @@ from rich.table import Table
 from benchmarks.languages import FOLDER, LANGUAGES, catalog
 from benchmarks.no_tool import RIDGE, Cues, Folder, Rows, verdict_of
 from benchmarks.support import logistic
+from benchmarks.support.measuring import about
 from pipeline.build import build
 from pipeline.learning.no_answer_calibration.background import talk
 from pipeline.learning.no_answer_calibration.batch_ranking import RankedQuery
@@ -114,7 +115,8 @@ def main() -> None:
             rows += held.measure([fit(others, prior) for prior in PRIORS_OF_OTHERS])
     priors = [{"weights": dict(prior.weights), "intercept": prior.intercept} for prior in fitted]
     if asked.json:
-        asked.json.write_text(json.dumps({"priors": priors, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps({"about": about(), "priors": priors, "rows": rows}, indent=1)
+        asked.json.write_text(text + "\n", encoding="utf-8")
     console, drawn = Console(width=150), Table(*rows[0], box=None)
     for row in rows:
         drawn.add_row(*(value if isinstance(value, str) else f"{value:.3f}" for value in row.values()))

@@ -27,7 +27,7 @@ class Examples:
 
     `answerable` are those that a tool fits, or phrases in their place; there are none where `source` is GENERIC.
     `none` are judged to have no tool, `absent` are the answerable without their tools, and `talk` is what no tool
-    answers. English has no talk, as it has background queries, and so its judged requests are not needed twice.
+    answers. English has background queries instead of `talk`, and of `absent` where requests are judged.
     """
 
     source: str = GENERIC

@@ -93,11 +93,13 @@ class _CalibrationData:
     @property
     def refusable(self) -> list[tuple[Scores, float]]:
         """The sorts of requests that no tool fits, each with its share of them."""
+        if not len(self.background):  # a language without talk
+            return [(self.against, 1.0)]
         if len(self.none) >= MIN_NONE:
             return [(self.background, 0.5), (self.none, 0.5)]
-        if len(self.absent) and len(self.background):
+        if len(self.absent):
             return [(self.background, 1 - ABSENT_SHARE), (self.absent, ABSENT_SHARE)]
-        return [(self.against, 1.0)]
+        return [(self.background, 1.0)]
 
 
 def calibrate(

@@ -8,6 +8,7 @@ from pipeline.build import build
 from pipeline.learning.no_answer_calibration.background import talk
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
 from pipeline.learning.no_answer_calibration.examples import examples_by_language
+from pipeline.learning.no_answer_calibration.fitting import calibrate
 from pipeline.learning.no_answer_calibration.held_out_phrases import rank_held_out_translations
 from pipeline.settings import load
 from quartermaster.evaluation import Judgement
@@ -66,6 +67,15 @@ def test_fifty_judged_requests_calibrate_their_language_and_fewer_do_not(opened:
     assert len(found["es"].answerable) == len(found["es"].absent) == 50 and len(found["es"].talk) == len(talk()["es"])
     ordinal = opened.records.ordinal("paywell/list_invoices")
     assert all(ordinal not in ranking.ordinals for query in found["es"].absent for ranking in query.rankings.values())
+
+
+def test_a_language_without_small_talk_is_calibrated_against_what_is_judged_to_have_no_tool(opened: Snapshot) -> None:
+    asked = judged([f"ödenmemiş invoices faturalarını göster {n}" for n in range(50)], "paywell/list_invoices")
+    rain = [f"yarın yağmur yağacak mı {n}" for n in range(20)]
+    none = [Judgement(request, request, frozenset(), frozenset(), "none") for request in rain]
+    turkish = [one for one in calibrate(opened, [*asked, *none]).calibrations if one.language == "tr"]
+    assert [(one.source, one.evidence["none"], one.evidence["everyday"]) for one in turkish] == [("judgements", 20, 0)]
+    assert turkish[0].evidence["auc"] == 1  # "invoices" is a word of a tool, of the others none is
 
 
 def test_what_no_tool_answers_is_told_in_ten_languages() -> None:
