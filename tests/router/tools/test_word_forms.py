@@ -13,7 +13,7 @@ from router.tools.word_forms import request_forms, tool_language, word_forms
         ("Crée une étiquette d'expédition et la met dans le dossier.", "fr"),
         ("Devuelve el estado de un envío y los últimos movimientos.", "es"),
         ("Emite uma etiqueta e não cobra pelo serviço.", "pt"),
-        ("Agenda da clínica de que precisa em casa", "pt"),  # as many of its stop words are Danish
+        ("Agenda da clínica de Lisboa", "pt"),  # its stop words are Danish too, which fewer people speak
         ("Отменяет заказ клиента", "ru"),
         ("Скасовує замовлення клієнта", "ru"),  # Ukrainian has the stems of its script's language
         ("يلغي طلب العميل", "ar"),
