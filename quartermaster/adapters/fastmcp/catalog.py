@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from fastmcp.tools.base import Tool
 
-from router.contract import Manifest
 from router.errors import SettingsInvalid, quoted
 from router.record import ToolRecord
 from router.router import Router
@@ -35,7 +34,7 @@ class Catalog:
 
     def __init__(self, router: Router | None, provider: str | None, encoder: EncoderChoice) -> None:
         self._router, self._provider, self._encoder = router, provider, encoder
-        self._manifest: Manifest | None = None
+        self._snapshot = ""
         self._indexed: dict[str, _Indexed] = {}  # by the tool's name
         self._views: dict[frozenset[str], Router] = {}
         self._lock = Lock()
@@ -54,8 +53,8 @@ class Catalog:
 
     def _follow(self, tools: Sequence[Tool]) -> None:
         """Index what is new or changed, and take tools out that nobody may see any more, where they are many."""
-        if self._router is not None and self._router.manifest is not self._manifest:  # another snapshot serves
-            self._manifest = self._router.manifest
+        if self._router is not None and self._router.manifest.snapshot != self._snapshot:  # another one serves
+            self._snapshot = self._router.manifest.snapshot
             self._indexed.clear()
         changed = []
         for tool in tools:
@@ -70,7 +69,7 @@ class Catalog:
                 self._router.register(changed)  # changes nothing of a tool that the snapshot has as it is
         elif changed:
             self._router = Router.from_tools(changed, encoder=self._encoder)
-            self._manifest = self._router.manifest
+            self._snapshot = self._router.manifest.snapshot
         unseen = self._indexed.keys() - {tool.name for tool in tools}
         if self._router is not None and len(unseen) > _MOST_UNSEEN:
             self._router.remove(tool_id for name in unseen if (tool_id := self._indexed.pop(name).tool_id) is not None)

@@ -13,7 +13,7 @@ from router.record import Kind
 from tests.support.skills import IDS, TOOLS, write_catalog
 
 TOOLS_ONLY, SKILLS_ONLY = Selection(kinds=(Kind.TOOL,)), Selection(kinds=(Kind.SKILL,))
-REQUESTS = ("draft the notes of the next release", "put our logo on the invoice of a customer")
+REQUESTS = ("draft the notes of the next release", "put our brand on the invoice of a customer")
 
 
 def built(folder: Path) -> Path:
