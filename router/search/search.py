@@ -219,7 +219,7 @@ def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> Fi
     def clear_leader() -> bool:
         return has_clear_leader(rankings, _fused_by_standard_scores(snapshot, result, recipe), snapshot.duplicates)
 
-    # A request that no tool was found for is refused in any language.
+    # Where no tool was found, the calibration of English decides in any language.
     language = request_language(result.query.text) if any(map(len, rankings.values())) else ENGLISH
     return apply_calibrations(of_language(snapshot.calibrations, language), features, clear_leader)
 
@@ -247,7 +247,7 @@ def encode(snapshot: Snapshot, texts: Sequence[str], recipe: Recipe) -> list[Enc
         return []
     encoder = needed_encoder(snapshot, recipe)
     if encoder is None:
-        return [EncodedQuery(text, terms(text), forms=_forms(snapshot, text)) for text in texts]
+        return [EncodedQuery(text, terms(text), forms=forms_of(snapshot, text)) for text in texts]
     return encoded_queries(snapshot, texts, encoder.encode_requests(texts), recipe)
 
 
@@ -271,13 +271,13 @@ def encoded_queries(snapshot: Snapshot, texts: Sequence[str], vectors: Vector, r
             adapted_vector,
             recipe.dense_view,
             share_read=share,
-            forms=_forms(snapshot, text),
+            forms=forms_of(snapshot, text),
         )
         for text, vector, adapted_vector, share in zip(texts, vectors, adapted_vectors, shares, strict=True)
     ]
 
 
-def _forms(snapshot: Snapshot, text: str) -> Forms:
+def forms_of(snapshot: Snapshot, text: str) -> Forms:
     """Return the forms of a text's words where it is in a language of the snapshot's tools."""
     if not snapshot.manifest.tool_languages:
         return NO_FORMS

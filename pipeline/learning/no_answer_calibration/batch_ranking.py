@@ -27,7 +27,7 @@ from router.retrieval.retrievers import (
     document_and_phrase,
     rounded,
 )
-from router.search.search import clean_request
+from router.search.search import clean_request, forms_of
 from router.snapshot.snapshot import Snapshot
 from router.text import terms, terms_by_language
 
@@ -123,7 +123,10 @@ class BatchRanker:
         lists are made of them.
         """
         depth = min(self.snapshot.recipe.depth, len(self.snapshot.records))
-        queries = [EncodedQuery(text, terms(text)) for text in map(clean_request, requests)]
+        queries = [
+            EncodedQuery(text, terms(text), forms=forms_of(self.snapshot, text))
+            for text in map(clean_request, requests)
+        ]
         lists = [
             {signal: retriever.rank(query, depth) for signal, retriever in self.snapshot.lexical.items()}
             for query in queries

@@ -16,8 +16,11 @@ from router.contract import ENCODER_FOLDER, ENCODER_MODEL
 from router.encoding.encoder import OnnxEncoder
 from router.retrieval.retrievers import DenseRetriever, DenseView, ToolVectors
 from router.retrieval.score_normalization import length_normalized
+from router.search.search import encode, rank
+from router.snapshot.memory import snapshot_from_records
 from router.snapshot.snapshot import Snapshot
 from router.text import terms
+from tests.support.factories import make_record
 
 REQUESTS = ["refund the customer", "refund the customer", "open an issue about the outage", "the the", "quark zebra"]
 
@@ -81,6 +84,17 @@ def test_requests_get_the_lists_that_a_router_gives_each(opened: Snapshot) -> No
                 asked.rankings[signal].ordinals.tolist()
                 == retriever.rank_terms(terms(request), depth).ordinals.tolist()
             )
+
+
+def test_a_request_in_a_language_of_the_tools_gets_the_lists_that_a_router_gives_it() -> None:
+    described = ("Storniert eine Bestellung und die Lieferung.", "Sendet eine Nachricht an das Team.")
+    german = snapshot_from_records([make_record(text[:5], "de", description=text) for text in described], {}, None)
+    request = "wo sind meine Bestellungen?"  # no whole word of a tool, but the stem of one
+    query = encode(german, [request], german.recipe)[0]
+    routed = rank(german, query, german.recipe, german.recipe.depth)[Signal.DESCRIPTION]
+    found = BatchRanker(german).rank([request])[0].rankings[Signal.DESCRIPTION]
+    assert found.ordinals.tolist() == routed.ordinals.tolist() != []
+    assert found.scores.tolist() == routed.scores.tolist()
 
 
 def test_the_cohorts_statistics_are_those_of_whole_lists_asked_one_by_one(opened: Snapshot) -> None:
