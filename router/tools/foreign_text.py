@@ -24,6 +24,7 @@ _STOP_WORD_SHARE = 0.15  # of all words
 _FEWEST_STOP_WORDS = 3
 _FEWEST_BESIDE_ACCENTS = 2
 _MOST_KEPT_WORDS = 65_536  # whose languages are known
+_LONGEST_STOP_WORD = 32  # letters: no longer one is looked up, and kept
 _FEWEST_ACCENTED = 2  # words
 _ACCENT_SHARE = 0.03  # of all letters
 _LATIN = "LATIN"
@@ -36,8 +37,8 @@ _PUNCTUATION = '.,;:!?¿¡()[]{}"«»„“”…`*/&-–—'
 _LANGUAGE_OF_SCRIPT = {"Arabic": "ar", "Cyrillic": "ru", "Devanagari": "hi", "Greek": "el", "Han": "zh", "Hangul": "ko"}
 _LANGUAGE_OF_SCRIPT |= {"Hebrew": "he", "Hiragana": "ja", "Katakana": "ja", "Tamil": "ta"}
 # Letters that others of the same script lack.
-_OWN_LETTERS = {"ja": "[\u3040-\u30ff]", "uk": "[іїєґ]", "sr": "[ђјљњћџ]", "fa": "[پچژکگی]", "tr": "[ğı]", "cs": "[řů]"}
-_OWN_LETTERS |= {"pl": "[łżź]", "ro": "[țș]", "vi": "[ơư]", "lt": "[ėų]"}
+_OWN_LETTERS = {"ja": "[\u3040-\u30ff]", "uk": "[іїєґ]", "sr": "[ђјљњћџ]", "fa": "[پچژکگی]"}
+_OWN_LATIN_LETTERS = {"tr": "[ğı]", "cs": "[řů]", "pl": "[łżź]", "ro": "[țș]", "vi": "[ơư]", "lt": "[ėų]"}
 
 
 def foreign_script(text: str) -> str:
@@ -72,7 +73,8 @@ def request_language(text: str) -> str:
     """
     text, language = text[:_MAX_CHARACTERS], ENGLISH
     if script := foreign_script(text):
-        own = (code for code, letters in _OWN_LETTERS.items() if re.search(letters, text.casefold()))
+        letters_of = _OWN_LATIN_LETTERS if script == LATIN else _OWN_LETTERS
+        own = (code for code, letters in letters_of.items() if re.search(letters, text.casefold()))
         language = next(own, _LANGUAGE_OF_SCRIPT.get(script, ""))
         if script != LATIN:
             return language
@@ -86,7 +88,8 @@ def latin_language(text: str, among: Sequence[str] = LANGUAGES_WITH_STOP_WORDS, 
     """
     words = (chunk.strip(_PUNCTUATION) for chunk in _BETWEEN_WORDS.split(text[:_MAX_CHARACTERS]))
     # Not identifiers and addresses, nor abbreviations: AI, OS and HA are stop words of other languages.
-    folded = {word.casefold() for word in words if len(word) > 1 and word.isalpha() and not word.isupper()}
+    words = (word for word in words if 1 < len(word) <= _LONGEST_STOP_WORD and word.isalpha() and not word.isupper())
+    folded = {word.casefold() for word in words}
     shared = Counter(language for word in folded & _ENGLISH_STOP_WORDS for language in _languages_with(word))
     own = Counter(language for word in folded - _ENGLISH_STOP_WORDS for language in _languages_with(word))
     language = max(among, key=lambda code: (own[code], shared[code]), default="")
@@ -106,7 +109,7 @@ def _has_accents(words: Sequence[str]) -> bool:
 
 def _has_stop_words(words: Sequence[str], fewest: int) -> bool:
     """Return whether one language has at least `fewest` of the words that are no English stop words."""
-    rest = [word for word in dict.fromkeys(words) if word not in _ENGLISH_STOP_WORDS]
+    rest = {word for word in words if len(word) <= _LONGEST_STOP_WORD} - _ENGLISH_STOP_WORDS
     least = max(fewest, _STOP_WORD_SHARE * len(words))
     counts = Counter(language for word in rest for language in _languages_with(word))
     return max(counts.values(), default=0) >= least

@@ -44,6 +44,7 @@ def test_english_with_names_accents_or_a_few_other_letters_is_english(text: str)
         ("¿Cuánto cuesta el envío?", "es"),  # one stop word, beside an accent
         ("Где мой заказ", "ru"),
         ("Де моє замовлення", "uk"),  # "є" is not Russian
+        ("Отправь письмо Łukasz", "ru"),  # a name in another script
         ("سفارش من کجاست؟", "fa"),  # nor "ک" Arabic
         ("订单到哪里了", "zh"),
         ("注文はどこですか", "ja"),
