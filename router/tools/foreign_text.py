@@ -63,7 +63,6 @@ def foreign_script(text: str) -> str:
     return _name(_LATIN) if _has_stop_words(words, max(_FEWEST_BESIDE_ACCENTS, english + 1)) else ""
 
 
-@lru_cache(maxsize=256)  # the same request is asked about for its lists and for its fit
 def request_language(text: str) -> str:
     """Return the ISO 639-1 code of a request's language: "en" for English, "" for another that is not known.
 
@@ -71,7 +70,12 @@ def request_language(text: str) -> str:
     another language are enough, or one beside an accent, where English has fewer that the other lacks. Languages that
     share a script without letters of their own count as the one that most text is in.
     """
-    text, language = text[:_MAX_CHARACTERS], ENGLISH
+    return _language_of(text[:_MAX_CHARACTERS])
+
+
+@lru_cache(maxsize=256)  # the same request is asked about for its lists and for its fit
+def _language_of(text: str) -> str:
+    language = ENGLISH
     if script := foreign_script(text):
         letters_of = _OWN_LATIN_LETTERS if script == LATIN else _OWN_LETTERS
         own = (code for code, letters in letters_of.items() if re.search(letters, text.casefold()))

@@ -13,15 +13,7 @@ from router.contract import TEXT_FIELD, Manifest, Signal, text_field
 from router.errors import SnapshotInvalid
 from router.files import remove_links
 from router.refusals import damage_refused
-from router.retrieval.retrievers.retriever import (
-    EMPTY,
-    NO_FORMS,
-    Admitted,
-    EncodedQuery,
-    Forms,
-    Ranking,
-    Retriever,
-)
+from router.retrieval.retrievers.retriever import EMPTY, NO_FORMS, Admitted, EncodedQuery, Forms, Ranking, Retriever
 from router.retrieval.retrievers.term_search import Clause, Hits, TermSearch
 from router.text import ENGLISH, LANGUAGES, terms_by_language
 

@@ -45,7 +45,8 @@ class ToolVectors:
         """Open a snapshot's vectors, memory-mapped. Raises SnapshotInvalid where a file cannot be read."""
         rows, scales = (load_array(folder / name) for name in (contract.VECTORS, contract.VECTOR_SCALES))
         offsets = load_offsets(folder / contract.VECTOR_OFFSETS)
-        if rows.dtype != np.int8 or scales.dtype != np.float32 or (np.diff(offsets) < 1).any():
+        by_row = rows.dtype == np.int8 and rows.flags.c_contiguous  # numkong multiplies no others
+        if not by_row or scales.dtype != np.float32 or (np.diff(offsets) < 1).any():
             raise SnapshotInvalid(f"{folder / contract.VECTORS} does not hold a vector or more of each tool as int8")
         return cls(rows, scales, offsets)
 

@@ -143,6 +143,14 @@ def test_up_to_a_bound_every_vector_is_compared_with_faiss_and_without(
         assert found.ordinals.tolist() == expected.ordinals.tolist() and found.spread == expected.spread
 
 
+def test_vectors_that_are_stored_by_column_are_refused(catalog: Path, tmp_path: Path) -> None:
+    for path in catalog.glob("vector*.npy"):
+        array = np.load(path)
+        np.save(tmp_path / path.name, np.asfortranarray(array) if array.ndim == 2 else array)
+    with pytest.raises(SnapshotInvalid, match="a vector or more of each tool as int8"):
+        ToolVectors.open(tmp_path)
+
+
 def test_files_of_other_vectors_or_of_none_are_refused(catalog: Path, tmp_path: Path) -> None:
     with pytest.raises(SnapshotInvalid, match=f"{TOOLS} tools of {DIM} dims, not 3 of {DIM}"):
         CandidateIndex.open(catalog / contract.CANDIDATES, 3, DIM)
