@@ -49,8 +49,10 @@ def examples_by_language(
             none[language].append(query)
         else:
             judged[language].append((judgement, query))
-    phrases = rank_held_out_phrases(ranker) if len(judged[ENGLISH]) < MIN_ANSWERABLE else {}
-    phrases |= rank_held_out_translations(ranker, documents, MIN_ANSWERABLE)
+    needs_phrases = len(judged[ENGLISH]) < MIN_ANSWERABLE or ranker.snapshot.manifest.tool_languages
+    phrases = rank_held_out_phrases(ranker) if needs_phrases else {}
+    for language, pairs in rank_held_out_translations(ranker, documents, MIN_ANSWERABLE).items():
+        phrases[language] = max(pairs, phrases.get(language, []), key=len)
     examples = {ENGLISH: Examples(none=none[ENGLISH]), OTHER_LANGUAGE: Examples()}
     for language in sorted({*judged, *phrases} - {OTHER_LANGUAGE}):
         source, pairs = JUDGEMENTS, [(query, without_acceptable(ranker, one, query)) for one, query in judged[language]]

@@ -1,10 +1,12 @@
 """A catalog with phrases in German and Japanese is calibrated for both, by real indexes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from pipeline.build import build
+from pipeline.learning.no_answer_calibration import examples
 from pipeline.learning.no_answer_calibration.background import talk
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker
 from pipeline.learning.no_answer_calibration.examples import examples_by_language
@@ -67,6 +69,22 @@ def test_fifty_judged_requests_calibrate_their_language_and_fewer_do_not(opened:
     assert len(found["es"].answerable) == len(found["es"].absent) == 50 and len(found["es"].talk) == len(talk()["es"])
     ordinal = opened.records.ordinal("paywell/list_invoices")
     assert all(ordinal not in ranking.ordinals for query in found["es"].absent for ranking in query.rankings.values())
+
+
+def test_tools_in_a_language_give_its_phrases_beside_few_translations_and_judged_requests_in_english(
+    opened: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    german = replace(opened, manifest=replace(opened.manifest, tool_languages=("de",)))
+    pair = (BatchRanker(german).rank(["Rechnung zeigen"])[0],) * 2
+    monkeypatch.setattr(examples, "rank_held_out_phrases", lambda ranker: {"de": [pair] * 50})
+    monkeypatch.setattr(examples, "rank_held_out_translations", lambda *given: {"de": [pair] * 2})
+    asked = judged([f"show the invoices of company {n}" for n in range(50)], "paywell/list_invoices")
+    found = examples_by_language(BatchRanker(german), asked, ())
+    assert {language: one.source for language, one in found.items()} == {
+        "en": "judgements",
+        OTHER_LANGUAGE: "generic",
+        "de": "phrases",
+    }
 
 
 def test_a_language_without_small_talk_is_calibrated_against_what_is_judged_to_have_no_tool(opened: Snapshot) -> None:
