@@ -20,7 +20,7 @@ from quartermaster.evaluation import read_judgements
 from router.contract import Manifest, Signal
 from router.fingerprint import file_sha256
 from router.retrieval.implicit_needs import NeedsInWords, needs_in_words
-from router.retrieval.no_answer_calibration import GENERIC, MIN_CALIBRATED_TOOLS
+from router.retrieval.no_answer_calibration import GENERIC, MIN_CALIBRATED_TOOLS, OTHER_LANGUAGE
 from router.snapshot.snapshot import Snapshot
 from router.tools.field_text import FieldDocuments
 
@@ -58,7 +58,7 @@ def calibrate_snapshot(
     else:
         judged = read_judgements(judgements) if judgements else ()
         calibrated = calibrate(snapshot, judged, max_refused_share, documents=documents, memo=memo)
-        if not calibrated.calibrations:
+        if {one.language for one in calibrated.calibrations} <= {OTHER_LANGUAGE}:
             why = "no list tells requests that a tool fits from everyday ones"
             return _written(manifest, folder, (), {"fitting": {"skipped": why}})
     evidence: dict[str, Any] = {"calibrations": [one.to_json() for one in calibrated.calibrations]}

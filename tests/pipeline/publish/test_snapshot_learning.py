@@ -8,12 +8,16 @@ import pytest
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
+from pipeline.learning.no_answer_calibration.fitting import SnapshotCalibration
 from pipeline.memo import Memo
+from pipeline.publish import snapshot_learning
 from pipeline.publish.snapshot_learning import calibrate_snapshot
 from pipeline.settings import load
 from quartermaster.cli.commands.benches import build_bench
 from router import Router
 from router.contract import Manifest
+from router.retrieval.no_answer_calibration import ANY_CATALOG, OTHER_LANGUAGE
+from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.snapshot import Snapshot
 from tests.pipeline.enrichment import honest_tools
 from tests.support.notes import Notes
@@ -104,6 +108,20 @@ def test_small_catalogs_are_not_calibrated(snapshot: Path, tmp_path: Path, tools
     manifest = replace(manifest, counts={**manifest.counts, "tools": tools})
     calibrated = calibrate_snapshot(manifest, tmp_path, None, None, 0.05, Memo())
     assert why in calibrated.tuning["fitting"]["skipped"] and calibrated == Manifest.read(tmp_path)
+
+
+def test_a_catalog_of_which_no_language_is_calibrated_says_why(
+    snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest, opened = Manifest.read(snapshot), Snapshot.open(snapshot)
+    manifest = replace(manifest, counts={**manifest.counts, "tools": 25})
+    monkeypatch.setattr(Snapshot, "open", lambda *given, **options: opened)
+    for languages, is_skipped in (((), True), ((OTHER_LANGUAGE,), True), ((OTHER_LANGUAGE, "de"), False)):
+        calibrations = tuple(replace(ANY_CATALOG, language=language) for language in languages)
+        found = SnapshotCalibration(BackgroundScores({}, None), calibrations)
+        monkeypatch.setattr(snapshot_learning, "calibrate", lambda *given, found=found, **options: found)
+        fitting = calibrate_snapshot(manifest, tmp_path, None, None, 0.05, Memo()).tuning["fitting"]
+        assert ("skipped" in fitting, "calibrations" in fitting) == (is_skipped, not is_skipped)
 
 
 @pytest.mark.nightly
