@@ -174,7 +174,7 @@ def apply_calibrations(
 
 
 def of_language(calibrations: Sequence[Calibration], language: str) -> list[Calibration]:
-    """Return those for requests in a language, best first; the generic ones come last, of which English has none."""
+    """Return those for requests in a language, best first, then those for any language but English."""
     own = [one for one in calibrations if one.language == language]
     if language == ENGLISH:
         return own

@@ -14,6 +14,7 @@ from router.tools.foreign_text import LATIN, foreign_script, latin_language
 
 _PART_WEIGHT = 0.3  # where a word has 1
 _MOST_FORMS = 256  # of a request
+_MAX_CHARACTERS = 4_000  # of a request: they have so many stems; twenty thousand would take a tenth of a second
 _LETTERS, _LETTERS_UNSEPARATED = 4, 3
 # One language of each script that has a stemmer: others in it have much the same endings.
 _STEMMED_SCRIPTS = {"Cyrillic": "ru", "Arabic": "ar", "Greek": "el", "Tamil": "ta"}
@@ -37,6 +38,7 @@ def word_forms(text: str, language: str) -> str:
 
 def request_forms(request: str, languages: Sequence[str]) -> Mapping[str, float]:
     """Return the forms of a request with their weights; none where it is in no language of a catalog's tools."""
+    request = request[:_MAX_CHARACTERS]
     script = foreign_script(request)
     latin = [language for language in languages if language not in _NOT_LATIN]
     # One stop word is enough: a request is short, and few languages are left.

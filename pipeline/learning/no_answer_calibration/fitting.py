@@ -116,8 +116,7 @@ def calibrate(
     `judgements` must not be those that the calibration will be scored on. `max_refused_share`, 0 < share < 1, is the
     share of answerable requests that may be refused. A set of lists gets no calibration where the snapshot lacks it,
     where background queries do not reach it, or where its cues do not tell the two classes apart. `documents` are
-    those of all tools: their translations calibrate their languages. `memo`
-    is as in `BatchRanker`.
+    those of all tools: their translations calibrate their languages. `memo` is as in `BatchRanker`.
     """
     ranker = BatchRanker(snapshot, memo)
     requests = [query.request for query in background()]

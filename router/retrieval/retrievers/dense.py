@@ -63,9 +63,9 @@ class DenseRetriever:
     def open(cls, folder: Path, manifest: Manifest, tools: int) -> "DenseRetriever | None":
         """Open a snapshot's vectors; return None where it has no encoder.
 
-        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools, or where the candidates
-        are in a table of LanceDB and that is not installed. Logs a warning where
-        there are many vectors and no index of candidates can be used.
+        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools. Above MOST_COMPARED
+        vectors it also raises where the candidates are in a table of LanceDB, which is not installed, and logs a
+        warning where no index of candidates can be used.
         """
         if manifest.encoder is None:
             return None

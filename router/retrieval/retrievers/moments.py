@@ -138,6 +138,6 @@ def blend(
 def rounded(scores: NDArray[np.float32]) -> NDArray[np.float64]:
     """Round scores to six decimals and return them as float64.
 
-    What differs by less, differs by how vectors are rounded; such scores tie and go by id.
+    Smaller differences come from the rounding of vectors: such scores tie, and go by id.
     """
     return np.round(scores, 6).astype(np.float64)

@@ -75,9 +75,8 @@ class EncodedQuery:
     `terms` are the English terms of the lexical lists. `vector`, float32 (dim,), is the encoder's; `adapted_vector` has
     passed the query adapter and ranks the dense list, by `dense_view`. Both vectors are None where no list needs one.
     `share_read` is how much of the text the encoder reads, from 0 to 1. `forms` are further terms of a text in another
-    language.
-    `is_step` tells that it is a step of a request, of which an answer takes the first few tools: STEP_SHARE of the
-    candidates are scored for it.
+    language. `is_step` tells that it is a step of a request, of which an answer takes the first few tools: STEP_SHARE
+    of the candidates are scored for it.
     """
 
     text: str

@@ -80,3 +80,4 @@ def test_a_very_long_request_has_a_bounded_number_of_forms_and_stems_come_first(
     forms = request_forms(request, ["ru"])
     assert len(forms) == 256
     assert set(forms.values()) == {1.0}
+    assert request_forms("отменить" + 4_000 * " " + "платежи", ["ru"]) == request_forms("отменить", ["ru"])
