@@ -61,10 +61,7 @@ def find_on_hub(model: str, progress: Progress, *, may_ask: bool = True) -> Path
 
 
 def _cached(name: str, revision: str | None) -> Path | None:
-    """Return the folder of a model that is wholly in the cache.
-
-    Its list of files says so. Without one another program may have fetched some alone: not the pooling's, for example.
-    """
+    """Return the folder of a model that is wholly in the cache: another program may have fetched some files alone."""
     find = partial(snapshot_download, name, revision=revision, local_files_only=True)
     try:
         folder = Path(find(allow_patterns=_FILES, ignore_patterns=[*_OTHER_FORMATS]))
