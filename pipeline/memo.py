@@ -23,7 +23,7 @@ import router
 T = TypeVar("T")
 
 FOLDER = "computed"  # of a workspace, a file for each catalog
-_LIBRARIES = ("msgspec", "numpy", "onnxruntime", "tantivy", "tiktoken", "tokenizers")  # whose versions change results
+_LIBRARIES = "confusable-homoglyphs msgspec numpy onnxruntime tantivy tiktoken tokenizers".split()  # make results
 _LARGEST_CODE = 1_000_000  # bytes of a file: greater ones are models, which keys name
 _CRC = 4  # bytes
 _KEYS = 500  # asked for at once

@@ -14,13 +14,7 @@ from pipeline.errors import SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.learning import MOST_TRAINED
 from pipeline.publish import NOT_MEASURED, VERSIONS, RegressionCheck, check_regression
-from pipeline.publish.gates import (
-    hold_reasons,
-    lost_phrases_reasons,
-    removal_reasons,
-    served_sources,
-    steering_reasons,
-)
+from pipeline.publish.gates import hold_reasons, lost_phrases_reasons, removal_reasons, served_sources, steering_reasons
 from pipeline.sentences import counted, named
 from pipeline.settings import CatalogSettings
 from pipeline.sources.formats.tool_lists import MORE_PAGES

@@ -113,11 +113,7 @@ def _out_of_reach(work: Callable[[], None], stop: Event) -> None:
 
 
 def _ask(
-    context: EnrichmentContext,
-    generator: Generator,
-    alike: dict[str, list[Question]],
-    into: Enrichment,
-    stop: Event,
+    context: EnrichmentContext, generator: Generator, alike: dict[str, list[Question]], into: Enrichment, stop: Event
 ) -> None:
     """Ask the first of each list of equal questions, store the outcomes, and add them to `into` for all of the list."""
     asked = [same[0] for same in alike.values()]

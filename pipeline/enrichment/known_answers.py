@@ -65,11 +65,18 @@ def known_answers(
     return known
 
 
+def as_stored(ledger: Ledger, questions: Mapping[str, Question]) -> list[Question]:
+    """Return the questions, given by key, that were asked before, with the prompts that the ledger has of them."""
+    asked = [(questions[one.expansion_key], one) for one in ledger.answers.questions(questions)]
+    return [replace(of, prompt=Prompt(one.instructions, one.message, one.parameters)) for of, one in asked]
+
+
 def _in_languages(prompt: Prompt, languages: Sequence[str]) -> Prompt:
     """Return a prompt that asks for other languages beside English."""
     said = {"languages": list(languages)} if languages else {}
     row, parameters = json.loads(prompt.message), dict(prompt.parameters)
     for of in (row, parameters):
+        of.pop("only", None)  # of a question that the ledger kept
         of.pop("languages", None)
         of.update(said)
     return replace(prompt, message=canonical_json(row), parameters=parameters)

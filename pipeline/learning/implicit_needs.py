@@ -24,10 +24,7 @@ _OF_BEST = 0.75  # of the best tool's score
 
 
 def find_need_tools(
-    snapshot: Snapshot,
-    records: Sequence[ToolRecord] = (),
-    shown: Sequence[NeedsInWords] = (),
-    memo: Memo | None = None,
+    snapshot: Snapshot, records: Sequence[ToolRecord] = (), shown: Sequence[NeedsInWords] = (), memo: Memo | None = None
 ) -> ImplicitNeedTools:
     """Return the tools of a written snapshot that meet implicit needs.
 

@@ -135,6 +135,15 @@ class Answers(Database):
         self.insert("instructions", instructions, key=["instructions_hash"], run_id=run)
         self.insert("questions", asked, key=["expansion_key"], run_id=run, created_at=utc_now())
 
+    def questions(self, keys: Iterable[str]) -> list[LedgerQuestion]:
+        """Return the questions that are stored under these keys."""
+        rows = self.rows(
+            "SELECT expansion_key, prompt_version, instructions, message, parameters "
+            f"FROM questions JOIN instructions USING (instructions_hash) WHERE expansion_key IN {GIVEN}",
+            {"given": list(keys)},
+        )
+        return [LedgerQuestion(*asked, json.loads(parameters)) for *asked, parameters in rows]
+
     def has_model_answers(self, catalog: str) -> bool:
         """Return whether a model ever answered about a tool of a catalog."""
         return bool(self.rows(f"SELECT 1 {_OF_CATALOG} LIMIT 1", {"catalog": catalog}))

@@ -45,9 +45,9 @@ class Catalog:
 
     @cached_property
     def digests(self) -> list[bytes]:
-        """A digest of each record, its origin aside."""
+        """A digest of each record, its origin aside. Texts have the order of the schema's keys, hashes have not."""
         return [
-            digest(self.hashes[r.tool_id], r.tool_id, r.operation.to_json() if r.operation else None)
+            digest(self.hashes[r.tool_id], r.tool_id, r.operation and r.operation.to_json(), dict(r.input_schema))
             for r in self.records
         ]
 

@@ -61,13 +61,15 @@ def find_on_hub(model: str, progress: Progress, *, may_ask: bool = True) -> Path
 
 
 def _cached(name: str, revision: str | None) -> Path | None:
-    """Return the folder of a model that is wholly in the cache."""
+    """Return the folder of a model that is wholly in the cache: another program may have fetched some files alone."""
     find = partial(snapshot_download, name, revision=revision, local_files_only=True)
     try:
         folder = Path(find(allow_patterns=_FILES, ignore_patterns=[*_OTHER_FORMATS]))
     except LocalEntryNotFoundError:
         return None
-    return folder if any(folder.glob("*.safetensors")) or (folder / _OLD_WEIGHTS).exists() else None
+    is_listed = (folder.parents[1] / "trees" / f"{folder.name}.json").exists() or (folder / "modules.json").exists()
+    has_weights = any(folder.glob("*.safetensors")) or (folder / _OLD_WEIGHTS).exists()
+    return folder if is_listed and has_weights else None
 
 
 def _note_change(name: str, revision: str | None, commit: str, progress: Progress) -> None:

@@ -60,7 +60,7 @@ def advice(diagnosis: Diagnosis) -> str:
     if not diagnosis.words:
         return "The request has only words that no list looks for."
     if not diagnosis.phrases:
-        return "It has no phrases. One in the words of the request would help most: a model writes them, or you add it."
+        return "It has no phrases. One in the words of the request would help most: add it, or have a model write some."
     if diagnosis.place is not None:
         return "Phrases that say what this tool does, and the tools before it do not, would bring it forward."
     ranks = {place.signal: place.rank for place in diagnosis.lists}

@@ -7,7 +7,7 @@ its batches to the next.
 import json
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from threading import Event
@@ -17,6 +17,7 @@ from openai.types import Batch as ServerBatch
 from pipeline.enrichment import prompt
 from pipeline.enrichment.ask import ledger_entry
 from pipeline.enrichment.generator import NEVER, UNASKED, UNUSABLE, GenerationFailure, Outcome, Question, TokenUsage
+from pipeline.enrichment.known_answers import as_stored, known_answers
 from pipeline.enrichment.openai.answers import OutputMode, read_answer
 from pipeline.enrichment.openai.batch_calls import END_STATUSES, BatchCalls
 from pipeline.enrichment.openai.chat import ABORTING, TRANSIENT, Completion, Fault
@@ -207,7 +208,7 @@ class _Session:
         # Those that a build stored, and was killed before it settled the batch.
         recorded = self._table.recorded_keys(batch.token)
         outcomes: list[Outcome] = []
-        unclaimed: list[LedgerEntry] = []
+        unclaimed: dict[str, Completion] = {}
         abort_message = ""
         for key, result in results.items():
             question = self._open.get(key)
@@ -218,7 +219,7 @@ class _Session:
                         outcome = replace(outcome, usage=TokenUsage())
                     outcomes.append(self._close(question, outcome))
                 elif key not in recorded:
-                    unclaimed.append(self._unclaimed_entry(batch, self._batches[batch][key], result))
+                    unclaimed[key] = result
             elif question is not None and result.kind not in ABORTING:
                 outcomes += self._resubmit_or_fail(batch, question, result)
             elif question is not None and is_answered:  # then the fault is this request's own
@@ -226,7 +227,8 @@ class _Session:
             elif question is not None:
                 abort_message = result.message
         if unclaimed:
-            self._generator.ledger.answers.put_entries(self._generator.ledger.latest_run(), unclaimed)
+            entries = self._unclaimed_entries(batch, unclaimed)
+            self._generator.ledger.answers.put_entries(self._generator.ledger.latest_run(), list(entries))
         yield outcomes
         if self._calls.stop.is_set():
             return  # perhaps because the outcomes could not be stored
@@ -278,10 +280,16 @@ class _Session:
     def _read(self, completion: Completion, question: Question) -> Outcome:
         return read_answer(completion, question, self._generator.usage(completion, question, batch=True))
 
-    def _unclaimed_entry(self, batch: Batch, request: BatchRequest, completion: Completion) -> LedgerEntry:
-        """Return an answer that no question asks for any more as the ledger stores it: it was paid for."""
+    def _unclaimed_entries(self, batch: Batch, results: Mapping[str, Completion]) -> Iterator[LedgerEntry]:
+        """Yield answers that no question asks for any more as the ledger stores them: they were paid for."""
+        requests = [self._batches[batch][key] for key in results]
         # The record may be gone: reading the answer takes no more than its name.
-        outcome = self._read(completion, Question(request.key, ToolRecord(request.tool_id, None, request.name, "")))
-        self._generator.unclaimed += outcome.usage
-        keys = {"key": request.key, "record_hash": request.record_hash}
-        return ledger_entry(outcome, self._generator, **keys, prompt_version=batch.prompt_version)
+        about = {one.key: Question(one.key, ToolRecord(one.tool_id, None, one.name, "")) for one in requests}
+        known = known_answers(self._generator.ledger, self._generator, as_stored(self._generator.ledger, about), "")
+        for one in requests:
+            outcome = self._read(results[one.key], about[one.key])
+            if isinstance(outcome, GenerationFailure) and one.key in known:  # it may hold added languages alone
+                outcome = self._read(results[one.key], replace(about[one.key], known=known[one.key].answer))
+            self._generator.unclaimed += outcome.usage
+            keys = {"key": one.key, "record_hash": one.record_hash}
+            yield ledger_entry(outcome, self._generator, **keys, prompt_version=batch.prompt_version)

@@ -51,11 +51,7 @@ class LearnedAdapter:
             np.save(folder / LEARNED_FROM, self.keys)
 
 
-def phrase_space(
-    catalog: Catalog,
-    vectors: CatalogVectors,
-    embedding: Embedding,
-) -> PhraseSpace:
+def phrase_space(catalog: Catalog, vectors: CatalogVectors, embedding: Embedding) -> PhraseSpace:
     """Return the vectors to learn from; records are embedded where the assessment has not done so.
 
     Of a very large catalog MOST_TRAINED tools, spread evenly, stand for all.

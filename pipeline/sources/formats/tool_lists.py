@@ -34,6 +34,7 @@ from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS, read_
 
 MORE_PAGES = "says that more pages follow"
 _SECTION = "source.fields"
+_AT_ONCE = 2_048  # definitions read
 # What an expression raises where the values are not for it: jmespath's errors are ValueErrors, others are Python's.
 _UNFIT = (ValueError, TypeError, ArithmeticError, RecursionError)
 
@@ -113,6 +114,10 @@ def _listed_tools(
     found: Sequence[ListedDefinition | RecordRejected], file: str, memo: Memo | None, *, own_id: bool = False
 ) -> Iterator[RawTool | RecordRejected]:
     """Yield listed definitions as tools, or why they are rejected. `memo` has what earlier builds read."""
+    if len(found) > _AT_ONCE:  # whoever counts the tools and their bytes may stop in between
+        for first in range(0, len(found), _AT_ONCE):
+            yield from _listed_tools(found[first : first + _AT_ONCE], file, memo, own_id=own_id)
+        return
     listed = [one for one in found if isinstance(one, ListedDefinition)]
 
     def read(places: Sequence[int]) -> list[RawTool | None]:

@@ -92,7 +92,7 @@ def _misses(inspect: OpenInspection | None, _request: Request, caller: Caller) -
     worst, problem = _inspected(inspect, caller, lambda opened: opened.table("worst_tools", _MOST_WORST))
     router = caller.router
     evaluation = (router.manifest.evaluation or {}) if caller.sees_all else {}
-    values: dict[str, Any] = {"worst": worst, "problem": problem, "evaluation": evaluation}
+    values: dict[str, Any] = {"worst": worst, "problem": problem, "evaluation": evaluation, "sees_all": caller.sees_all}
     values |= {"sample": next((tool.tool_id for tool in router.tools), "…"), "reports": router.feedback_log is not None}
     return _page(router, "misses.jinja", "Misses", **values)
 

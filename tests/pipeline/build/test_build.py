@@ -1,7 +1,9 @@
 """The whole build: incremental by content, gated, atomic."""
 
+import gc
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from pipeline.build import build, expanding
 from pipeline.build.report import BuildReport
+from pipeline.build.run import _rare_collections
 from pipeline.inspection import writing
 from pipeline.publish import served_files
 from pipeline.settings import CatalogSettings, load
@@ -53,6 +56,14 @@ def first(workspace: Path, snapshot: Path, tmp_path: Path) -> Path:
 def serving(quick: Path) -> Path:
     """The snapshot that serves in a copy of the workspace without vectors."""
     return current_folder(SnapshotStore(quick, "office"))
+
+
+def test_a_build_that_fails_leaves_pythons_search_for_cycles_as_it_was() -> None:
+    before = gc.get_threshold()
+    with suppress(OSError), _rare_collections():
+        assert gc.get_threshold() == (200_000, *before[1:])
+        raise OSError
+    assert gc.get_threshold() == before
 
 
 def test_a_second_build_asks_nothing_embeds_nothing_and_keeps_the_snapshot_whatever_the_order_of_a_file(

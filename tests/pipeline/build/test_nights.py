@@ -30,10 +30,14 @@ def _tool(draw: random.Random, number: int) -> dict[str, Any]:
 
 
 def _tonight(draw: random.Random, tools: list[dict[str, Any]], night: int) -> list[dict[str, Any]]:
-    """Remove, rename, change and add some tools, and move the others' lines."""
+    """Remove, rename, change and add some tools, turn the parameters of some around, and move the others' lines."""
     kept = [tool for tool in tools if draw.random() > 0.1]
     for place in draw.sample(range(len(kept)), 4):
         kept[place] = {**kept[place], **draw.choice(({"name": f"renamed_{night}_{place}"}, {"description": "Other."}))}
+    for place in draw.sample(range(len(kept)), 8):
+        schema = kept[place]["parameters"]
+        turned = dict(reversed(schema["properties"].items()))
+        kept[place] = {**kept[place], "parameters": {**schema, "properties": turned}}
     kept += [_tool(draw, 100 * night + number) for number in range(4)]
     return draw.sample(kept, len(kept))
 

@@ -11,7 +11,7 @@ from pipeline.enrichment import Enrichment
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 from router.expansion import Expansion
-from tests.pipeline.enrichment.batch_server import BatchServer
+from tests.pipeline.enrichment.batch_server import BatchServer, Course
 from tests.pipeline.enrichment.catalog_run import catalog, enriched, ledger_rows, opened, run
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, error, row
 
@@ -110,6 +110,23 @@ def test_a_batch_asks_for_the_new_language_alone(tmp_path: Path) -> None:
     assert {tool: written.expansion for tool, written in result.written.items()} == {
         name: expansion(name, "de") for name in "abc"
     }
+
+
+def test_a_new_language_in_a_batch_that_others_collect_is_kept_for_its_question(tmp_path: Path) -> None:
+    with BatchServer(translator, [Course(), Course(["in_progress"])]) as server, opened(tmp_path) as ledger:
+
+        def night(*languages: str, wait_s: float = 20.0) -> Enrichment:
+            settings = server.settings(wait_s, languages=("en", *languages))
+            return enriched(ledger, TOOLS, BatchGenerator(settings, ledger))
+
+        night()
+        assert {failure.kind for failure in night("de", wait_s=0).failures} == {"waiting"}
+        server.proceed("completed")
+        others = BatchGenerator(server.settings(), ledger)
+        enriched(ledger, catalog("d"), others)
+        assert others.unclaimed.cost_usd and ledger.answers.latest_kinds("gpt-5-mini", 9) == [""] * 7
+        assert night("de").reused == 3
+        assert len(server.batches) == 3
 
 
 @pytest.mark.parametrize("siblings", [None, SIBLINGS])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from huggingface_hub import constants, file_download
 
+from pipeline.encoders.export import describe_model
 from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.vectors import download
@@ -85,6 +86,13 @@ def test_a_download_that_ends_half_way_is_not_taken_for_a_model_and_the_next_fet
     folder = find_on_hub(MODEL, SilentProgress())
     assert (folder / "model.safetensors").exists()
     assert [one for one in hub.asked if "resolve" in one and "config.json" in one] == []
+
+
+def test_what_another_program_fetched_of_a_model_is_not_taken_for_all_of_it(hub: Hub) -> None:
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        file_download.hf_hub_download(MODEL, name)
+    folder = find_on_hub(MODEL, SilentProgress())
+    assert describe_model(MODEL, folder).pooling == "cls"  # by 1_Pooling/config.json; without it "mean"
 
 
 def test_weights_with_another_checksum_are_refused_and_removed(hub: Hub) -> None:

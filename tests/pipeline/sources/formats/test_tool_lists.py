@@ -1,16 +1,19 @@
 """Function schemas in every form that vendors take, and saved answers of MCP servers as recorders leave them."""
 
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline.errors import RunAborted
+from pipeline.errors import RecordRejected, RunAborted
 from pipeline.memo import Memo
-from pipeline.sources.formats import detect
+from pipeline.sources.formats import detect, tool_lists
 from pipeline.sources.formats.tool_lists import read_functions, read_mcp
 from router.record import Kind
+from router.tools.definitions.nesting import ListedDefinition
+from router.tools.definitions.raw_tool import RawTool
 from tests.pipeline.sources.reading import apart, tools
 
 WriteJson = Callable[[str, Any], Path]
@@ -34,6 +37,22 @@ def test_what_an_earlier_build_read_is_read_the_same_in_another_place(write_json
     list(read_functions(write_json("mail.json", rows), memo=memo))
     moved = write_json("post.json", [{"mail": rows[:1]}, *rows[::-1]])
     assert repr([*read_functions(moved, memo=memo)]) == repr([*read_functions(moved)])
+
+
+def test_a_list_is_read_a_part_at_a_time_so_that_a_limit_stops_it(
+    write_json: WriteJson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, whole = list[str](), tool_lists.listed_tool
+
+    def note_and_read(one: ListedDefinition, file: str, *, own_id: bool = False) -> RawTool | RecordRejected:
+        read.append(one.row["name"])
+        return whole(one, file, own_id=own_id)
+
+    monkeypatch.setattr(tool_lists, "_AT_ONCE", 2)
+    monkeypatch.setattr(tool_lists, "listed_tool", note_and_read)
+    items = read_functions(write_json("mail.json", [{**BARE, "name": name} for name in "abcdefg"]))
+    assert apart(islice(items, 3)) == (["a", "b", "c"], [])
+    assert read == ["a", "b", "c", "d"]
 
 
 def test_examples_and_strictness_are_kept_and_an_empty_schema_gives_way_to_another_spelling(

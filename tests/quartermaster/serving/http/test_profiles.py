@@ -117,6 +117,11 @@ def test_builds_which_name_tools_are_shown_to_who_sees_all_of_them(served: TestC
     assert "run 1" in shown[ROOT_TOKEN]
 
 
+def test_the_page_of_misses_says_that_none_is_judged_to_who_sees_all(served: TestClient) -> None:
+    shown = {token: served.get("/misses", headers=basic(token)).text for token in (ALICE, ROOT_TOKEN)}
+    assert ["No request of this catalog is judged" in shown[token] for token in (ALICE, ROOT_TOKEN)] == [False, True]
+
+
 @pytest.mark.parametrize("path", ["/v1/tools/", "/tools/"])
 def test_a_tool_outside_is_answered_as_one_that_does_not_exist(served: TestClient, path: str) -> None:
     headers = bearer(ALICE)

@@ -148,7 +148,7 @@ def test_without_a_judged_request_the_page_of_misses_says_how_to_judge_some_and_
     pages: TestClient, client_of: Ask, snapshot: Path, tmp_path: Path
 ) -> None:
     page = text(pages, "/misses")
-    assert '"required": ["' in page and "judgements.jsonl" in page and "writes nothing down" in page
+    assert '"required": ["' in page and "judgements.jsonl" in page and "keeps no feedback" in page
     log = FeedbackLog(tmp_path / "feedback")
     assert "writes down what is asked" in text(client_of(Router.open(snapshot, feedback=log)), "/misses")
 
