@@ -202,4 +202,4 @@ _IN_MEMORY = (
 OTHER_LANGUAGE = ""
 # Of a request in another language than English, in any catalog: by the words in common alone. Fitted by
 # `python -m benchmarks.no_tool_languages`; see docs/decisions/abstention.md.
-ANY_CATALOG = Calibration({BEST_BM25: 1.65}, 1.01, 1 / (1 + REFUSAL_COST), 0.05, GENERIC, language=OTHER_LANGUAGE)
+ANY_CATALOG = Calibration({BEST_BM25: 2.14}, 0.51, 1 / (1 + REFUSAL_COST), 0.05, GENERIC, language=OTHER_LANGUAGE)

@@ -92,7 +92,7 @@ def latin_language(text: str, among: Sequence[str] = LANGUAGES_WITH_STOP_WORDS, 
     """
     words = (chunk.strip(_PUNCTUATION) for chunk in _BETWEEN_WORDS.split(text[:_MAX_CHARACTERS]))
     # Not identifiers and addresses, nor abbreviations: AI, OS and HA are stop words of other languages.
-    words = (word for word in words if 1 < len(word) <= _LONGEST_STOP_WORD and word.isalpha() and not word.isupper())
+    words = (word for word in words if len(word) <= _LONGEST_STOP_WORD and word.isalpha() and not word.isupper())
     folded = {word.casefold() for word in words}
     shared = Counter(language for word in folded & _ENGLISH_STOP_WORDS for language in _languages_with(word))
     own = Counter(language for word in folded - _ENGLISH_STOP_WORDS for language in _languages_with(word))

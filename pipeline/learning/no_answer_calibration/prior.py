@@ -116,6 +116,6 @@ PRIORS = (
 # the words in common carry over. See docs/decisions/abstention.md.
 _GENERIC_SCORE = (-math.log(REFUSAL_COST),) * len(SHARES)
 PRIORS_OF_OTHERS = (
-    Prior({TASK_WORDING: 0.79, BEST_BM25: 1.19}, intercept=1.33, least=_GENERIC_SCORE),
+    Prior({TASK_WORDING: 0.77, BEST_BM25: 1.73}, intercept=0.82, least=_GENERIC_SCORE),
     Prior(ANY_CATALOG.weights, ANY_CATALOG.intercept, least=_GENERIC_SCORE),
 )
