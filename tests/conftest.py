@@ -1,5 +1,6 @@
 """Fixtures that several rooms share: a small encoder, a built catalog, a router over it."""
 
+import gc
 import json
 import os
 import shutil
@@ -103,6 +104,23 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest tests first; the others stay in their order."""
     items.sort(key=lambda item: next((i for i, place in enumerate(LONGEST) if item.nodeid.startswith(place)), 99))
+
+
+def pytest_collection() -> None:
+    """Look for no garbage while tests are collected: nearly all that this makes lives as long as they do."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of each later look for garbage, which would take a second."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let the end of the process free what it holds: libraries in C++ report the rest as leaks."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -83,10 +83,10 @@ def test_a_language_has_its_own_calibrations_then_the_generic_ones_and_english_o
     known = [CALIBRATION, generic, german]
     assert of_language(known, "en") == [CALIBRATION]
     assert of_language(known, "de")[:2] == [german, generic] and of_language(known, "fr")[0] == generic
-    # Without any, by the words in common alone: log odds 1.01 without one, and nothing is refused.
+    # Without any, by the words in common alone: log odds .51 without one, and nothing is refused.
     estimate = apply_calibrations(of_language([], "fr"), {BEST_BM25: 0.0})
     assert estimate is not None and (estimate.none_fits, estimate.calibrated) == (False, False)
-    assert estimate.fits == pytest.approx(1 / (1 + math.exp(-1.01)))
+    assert estimate.fits == pytest.approx(1 / (1 + math.exp(-0.51)))
     # A false refusal costs as much as three needless answers: 3 · .25 = 1 - .25.
     assert of_language([], "fr")[0].threshold == 1 / (1 + REFUSAL_COST) == 0.25
 
