@@ -142,7 +142,10 @@ class Answers(Database):
             f"FROM questions JOIN instructions USING (instructions_hash) WHERE expansion_key IN {GIVEN}",
             {"given": list(keys)},
         )
-        return [LedgerQuestion(*asked, json.loads(parameters)) for *asked, parameters in rows]
+        return [
+            LedgerQuestion(key, version, instructions, message, json.loads(parameters))
+            for key, version, instructions, message, parameters in rows
+        ]
 
     def has_model_answers(self, catalog: str) -> bool:
         """Return whether a model ever answered about a tool of a catalog."""
