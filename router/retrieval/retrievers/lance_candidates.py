@@ -79,8 +79,7 @@ class LanceTable:
 class LanceCandidates:
     """The table's centroids, by ordinal. Safe to search from many threads.
 
-    A forked child may search too, unless several threads of its parent searched just before the fork: see
-    docs/past_one_machine.md.
+    A forked child may search too, or may wait for ever: see docs/past_one_machine.md.
     """
 
     def __init__(self, table: LanceTable, tools: int, always: NDArray[np.int64] | None = None) -> None:

@@ -1,10 +1,8 @@
-"""Candidates from LanceDB: the ranking is that of every vector where they cover it, in threads and children too."""
+"""Candidates from LanceDB: the ranking is that of every vector where they cover it, in threads too."""
 
 import contextlib
-import os
 import random
 import shutil
-import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -23,7 +21,6 @@ from tests.router.retrieval.retrievers.crowds import DIM, TOOLS, opened, write_c
 # Importing it takes seconds: no worker pays them that runs none of these.
 pytestmark = pytest.mark.skipif(find_spec("lancedb") is None, reason="the extra lancedb is not installed")
 
-CHILD_S = 60
 Requests = NDArray[np.float32]
 
 
@@ -65,23 +62,11 @@ def test_the_first_tools_are_the_admitted_ones_of_every_vector_in_its_order_and_
     assert np.mean(found) >= (0.98 if share is None or share > 0.3 else 1)
 
 
-@pytest.mark.filterwarnings("ignore")  # LanceDB says that a fork may go wrong
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_forked_child_and_many_threads_search_as_one_and_leave_the_files(catalog: Path, requests: Requests) -> None:
-    own = opened(catalog, files_of(catalog))
-
+def test_many_threads_search_as_one(retriever: DenseRetriever, requests: Requests) -> None:
     def ask(request: Requests) -> list[int]:
-        return list(map(int, own.rank_vector(request, 20, DenseView.MEAN).ordinals))
+        return list(map(int, retriever.rank_vector(request, 20, DenseView.MEAN).ordinals))
 
     alone = [ask(request) for request in requests]
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a handler in Python would not end a child that waits for ever
-        signal.alarm(CHILD_S)
-        os._exit(0 if ask(requests[0]) == alone[0] else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert ask(requests[0]) == alone[0]
-    # After the fork: LanceDB keeps locks of its own for a while after many threads searched.
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ask, [*requests, *requests])) == alone * 2
 
