@@ -50,7 +50,7 @@ def foreign_script(text: str) -> str:
         words = "".join(character if character.isalpha() else " " for character in text.casefold()).split()
     english = sum(word in _ENGLISH_STOP_WORDS for word in words)
     if text.isascii():
-        return "" if english or not _has_stop_words(words, _FEWEST_STOP_WORDS) else _name(_LATIN)
+        return "" if english or not _has_stop_words(words, _FEWEST_STOP_WORDS) else LATIN
     from router.tools.trust.characters import count_scripts  # here: most requests are plain ASCII
 
     counts = count_scripts(text)
@@ -60,7 +60,7 @@ def foreign_script(text: str) -> str:
         return _name(script)
     if not english and _has_accents(words):
         return _name(script)
-    return _name(_LATIN) if _has_stop_words(words, max(_FEWEST_BESIDE_ACCENTS, english + 1)) else ""
+    return LATIN if _has_stop_words(words, max(_FEWEST_BESIDE_ACCENTS, english + 1)) else ""
 
 
 def request_language(text: str) -> str:
@@ -86,9 +86,10 @@ def _language_of(text: str) -> str:
 
 
 def latin_language(text: str, among: Sequence[str] = LANGUAGES_WITH_STOP_WORDS, fewest: int = 2) -> str:
-    """Return which of some languages a text has the most stop words of, by its code; the first of equals.
+    """Return which of some languages a text has the most stop words of, by its code.
 
-    Empty where it has fewer than `fewest`, or no more than of English: those of both languages count for neither.
+    Of equals it is the one with more stop words that English has too, then the first. Empty where it has
+    fewer than `fewest`, or no more than of English: those of both languages count for neither.
     """
     words = (chunk.strip(_PUNCTUATION) for chunk in _BETWEEN_WORDS.split(text[:_MAX_CHARACTERS]))
     # Not identifiers and addresses, nor abbreviations: AI, OS and HA are stop words of other languages.
