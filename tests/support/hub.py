@@ -36,7 +36,8 @@ class Hub:
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         path = unquote(urlsplit(handler.path).path).strip("/")
-        self.asked.append(path)
+        first = int(handler.headers.get("Range", "bytes=0-")[len("bytes=") :].split("-")[0])
+        self.asked.append(f"{path} from {first}" if first else path)  # in one step: files are asked for by many threads
         parts = path.removeprefix("api/models/").split("/")
         model, rest = "/".join(parts[:2]), parts[2:]
         commit = rest[1] if len(rest) > 1 and rest[1] != "main" else self.main.get(model, "")
@@ -50,25 +51,25 @@ class Hub:
             one.relative_to(folder).as_posix(): one for folder in [self.revisions[commit]] for one in _files(folder)
         }
         if rest[:1] == ["resolve"]:
-            self._send_file(handler, "/".join(rest[2:]), files, commit)
+            self._send_file(handler, "/".join(rest[2:]), files, commit, first)
         elif rest[:1] == ["tree"]:
             _send_json(handler, [_entry(name, file) for name, file in files.items()])
         else:
             siblings = [{"rfilename": name, "size": file.stat().st_size} for name, file in files.items()]
             _send_json(handler, {"id": model, "sha": commit, "siblings": siblings})
 
-    def _send_file(self, handler: BaseHTTPRequestHandler, name: str, files: dict[str, Path], commit: str) -> None:
+    def _send_file(
+        self, handler: BaseHTTPRequestHandler, name: str, files: dict[str, Path], commit: str, first: int
+    ) -> None:
         content = files[name].read_bytes()
         size, digest = len(content), _digest(files[name])
         if name == self.damaged:
             content = bytes([content[0] ^ 1]) + content[1:]
-        first = int(handler.headers.get("Range", "bytes=0-")[len("bytes=") :].split("-")[0])
         handler.send_response(206 if first else 200)
         handler.send_header("X-Repo-Commit", commit)
         handler.send_header("ETag", f'"{digest}"')
         handler.send_header("Content-Length", str(size - first))
         if first:
-            self.asked[-1] += f" from {first}"
             handler.send_header("Content-Range", f"bytes {first}-{size - 1}/{size}")
         handler.end_headers()
         if handler.command == "HEAD":
