@@ -1,6 +1,7 @@
 """A tool that takes other tools' requests is held back alone; the rest of the night's build is published."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,9 @@ _NEW = ({"id": "z/moon", "name": "moon", "provider": "z", "description": "Tells 
 def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_takes_fewer(
     catalog: Catalog,
 ) -> None:
-    first = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]), quarantine_distance=0.3)
+    night = partial(catalog.night, recipe="lexical")  # the processor's rounding orders vectors of random weights
+    night()
+    first = night(_NEW, (_tool(4), [*_phrases(4), "another way"]))
     assert [one.tool_id for one in first.quarantined] == ["z/moon"]
     assert (first.outcome, first.held, first.exit_code) == ("published", (), 1)
     router = Router.open(first.snapshot)
@@ -98,12 +101,12 @@ def test_a_new_tool_that_takes_requests_is_left_out_and_told_once_until_it_takes
     assert select(first.snapshot, "SELECT tool_id FROM quarantine") == [("z/moon",)]
     assert select(catalog.workspace / "ledger.duckdb", "SELECT tool_id, kind FROM quarantined") == [("z/moon", "new")]
     # The next night measures nothing, changes nothing, and is not told again.
-    second = catalog.night(_NEW, (_tool(4), [*_phrases(4), "another way"]), quarantine_distance=0.3)
+    second = night(_NEW, (_tool(4), [*_phrases(4), "another way"]))
     assert (second.outcome, second.snapshot) == ("unchanged", first.snapshot)
     assert "quarantine" in first.seconds and "quarantine" not in second.seconds
     assert [one.tool_id for one in second.quarantined] == ["z/moon"]
     assert (second.exit_code, second.newly_quarantined) == (0, ())
-    later = catalog.night(_NEW, quarantine_distance=1.0)  # it no longer exceeds the limits
+    later = night(_NEW, quarantine_distance=1.0)  # it no longer exceeds the limits
     assert (later.outcome, later.quarantined) == ("published", ())
     with catalog.ledger() as ledger:
         assert ledger.quarantine.tools("office", "snapshots") == []
