@@ -8,9 +8,9 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from router import Router
 from tests.support.command_line import called
 from tests.support.documents import commands
 from tests.support.places import ROOT
+from tests.support.ports import kept_port
 from tests.support.waiting import until
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
@@ -99,23 +100,26 @@ def test_the_first_build_publishes_into_the_workspace(image: Path) -> None:
     assert len(Router.open(image / ".quartermaster" / "snapshots" / "demo")) == 8
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    with kept_port() as port:
+        yield port
+
+
 @pytest.mark.nightly
-def test_the_router_becomes_healthy_and_ends_when_told(image: Path, workspace: Path) -> None:
+def test_the_router_becomes_healthy_and_ends_when_told(image: Path, workspace: Path, port: int) -> None:
     (image / ".quartermaster").symlink_to(workspace)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
     _, *arguments = SERVICES["router"]["command"]
     _, *check = command_of("router", "HEALTHCHECK")
     process = subprocess.Popen(
-        [sys.executable, "-m", "quartermaster", *arguments, "--port", port],
+        [sys.executable, "-m", "quartermaster", *arguments, "--port", str(port)],
         cwd=image,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(ROOT), "QUARTERMASTER_TOKEN": "sixteen-or-more-characters"},
     )
     try:
-        healthy = [sys.executable, *(argument.replace("8080", port) for argument in check)]
+        healthy = [sys.executable, *(argument.replace("8080", str(port)) for argument in check)]
         assert until(
             lambda: process.poll() is not None or not subprocess.run(healthy, capture_output=True).returncode, 60
         )

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
@@ -14,6 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from flows.runtime import configure_prefect
+from tests.support.ports import kept_port
 from tests.support.waiting import until
 
 # As the CLI starts it; without the CLI, which would take 2 s of CPU to import.
@@ -51,7 +51,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fix
         shutil.copytree(request.getfixturevalue("prefect_home"), home)
     else:  # nothing is kept: the server makes its tables, and no other process imports Prefect for that
         home.mkdir()
-    return running.enter_context(_server(home))
+    return running.enter_context(_server(home, running.enter_context(kept_port())))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -63,17 +63,14 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @contextmanager
-def _server(home: Path) -> Iterator[str]:
-    """Run a server over a folder with a database, and let Prefect's settings name it."""
+def _server(home: Path, port: int) -> Iterator[str]:
+    """Run a server over a folder with a database at a port, and let Prefect's settings name it."""
     before = dict(os.environ)
     configure_prefect(at_terminal=True)
     from prefect.events.worker import EventsWorker
     from prefect.logging.handlers import APILogWorker
     from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     idle = {f"PREFECT_SERVER_SERVICES_{service}_ENABLED": "false" for service in _IDLE}
     environment = {**os.environ, **idle, "PREFECT_HOME": str(home)}
     url = f"http://127.0.0.1:{port}/api"

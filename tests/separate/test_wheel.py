@@ -7,7 +7,6 @@ The packages come from the cache of uv, which `make test` fills. `make test-whee
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tomllib
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.places import ROOT
+from tests.support.ports import kept_port
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.nightly
@@ -170,12 +170,9 @@ def test_with_build_a_catalog_is_built_and_inspected(
 def test_with_serve_the_server_answers_over_http(
     installed: Callable[[str], Path], places: dict[str, Path], tmp_path: Path
 ) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     program = str(installed("serve") / "quartermaster")
-    command = [program, "serve", "http", "--snapshot", str(places["demo"]), "--port", str(port)]
-    with subprocess.Popen(command, cwd=tmp_path) as server:
+    command = [program, "serve", "http", "--snapshot", str(places["demo"]), "--port"]
+    with kept_port() as port, subprocess.Popen([*command, str(port)], cwd=tmp_path) as server:
         try:
             assert until(lambda: server.poll() is not None or answers(f"http://127.0.0.1:{port}/healthz"), 60)
             assert server.poll() is None

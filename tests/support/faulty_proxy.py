@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support.faults import Fault, Logged, Plan
+from tests.support.ports import kept_port
 
 # Headers of one connection, which are not passed on.
 _HOP = ("connection", "keep-alive", "transfer-encoding", "content-length", "expect")
@@ -79,15 +80,15 @@ class FaultyProxy:
 
     Attributes:
         target: The port of the server.
-        port: Where it listens. It stays the same over `refuse` and `accept`.
+        port: Where it listens, kept for it over `refuse` and `accept`.
         plan: Its faults and its log.
         stopping: Set when it ends, so that no request hangs on.
     """
 
-    def __init__(self, target: int, seed: int = 0) -> None:
-        """Listen in front of the server on port `target`."""
+    def __init__(self, target: int, port: int, seed: int = 0) -> None:
+        """Listen at `port` in front of the server on port `target`."""
         self.target = target
-        self.port = 0
+        self.port = port
         self.plan = Plan(seed)
         self.stopping = Event()
         self._server: _Server | None = None
@@ -98,7 +99,6 @@ class FaultyProxy:
         if self._server is None:
             self.stopping.clear()
             self._server = _Server(("127.0.0.1", self.port), self)
-            self.port = self._server.server_port
             Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     def refuse(self) -> None:
@@ -252,8 +252,9 @@ def _done(answer: Answer) -> bool:
 @contextmanager
 def faulty_proxy(target: int, seed: int = 0) -> Iterator[FaultyProxy]:
     """Yield a proxy to the S3 server on a port of this machine; its faults are drawn by the seed."""
-    proxy = FaultyProxy(target, seed)
-    try:
-        yield proxy
-    finally:
-        proxy.refuse()
+    with kept_port() as port:
+        proxy = FaultyProxy(target, port, seed)
+        try:
+            yield proxy
+        finally:
+            proxy.refuse()

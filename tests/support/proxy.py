@@ -6,8 +6,9 @@ from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Literal
 
-Mode = Literal["open", "gone", "hangs", "fails"]
-_FAILS = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+from tests.support.ports import kept_port
+
+Mode = Literal["open", "gone", "hangs"]
 
 
 class Proxy:
@@ -15,14 +16,13 @@ class Proxy:
 
     Attributes:
         port: Where it listens.
-        mode: What becomes of a connection: "open" passes it on, "gone" refuses it, "hangs" never answers, "fails"
-            answers 500.
+        mode: What becomes of a connection: "open" passes it on, "gone" refuses it, "hangs" never answers.
     """
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, port: int) -> None:
         self._target = target
         self._sockets: list[socket.socket] = []
-        self.port = 0
+        self.port = port
         self.mode: Mode = "gone"
         self.switch("open")
 
@@ -30,7 +30,6 @@ class Proxy:
         """Treat connections otherwise from now on, and end those that there are."""
         if self.mode == "gone" and mode != "gone":
             self._listener = socket.create_server(("127.0.0.1", self.port))
-            self.port = self._listener.getsockname()[1]
             Thread(target=self._accept, args=(self._listener,), daemon=True).start()
         elif mode == "gone" and self.mode != "gone":
             self._listener.shutdown(socket.SHUT_RDWR)  # closing alone does not wake the thread that accepts
@@ -56,9 +55,6 @@ class Proxy:
                     back.start()
                     _copy(client, server)
                     back.join()
-            elif self.mode == "fails":
-                client.recv(65536)
-                client.sendall(_FAILS)
             elif self.mode == "hangs":
                 while client.recv(65536):
                     pass
@@ -75,8 +71,9 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 @contextmanager
 def proxied(target: int) -> Iterator[Proxy]:
     """Yield a proxy to a port of this machine."""
-    proxy = Proxy(target)
-    try:
-        yield proxy
-    finally:
-        proxy.switch("gone")
+    with kept_port() as port:
+        proxy = Proxy(target, port)
+        try:
+            yield proxy
+        finally:
+            proxy.switch("gone")

@@ -1,6 +1,5 @@
 """A model that cannot be used at all: the build ends at once, with the way out, and keeps what it has."""
 
-import socket
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.settings import EnrichmentSettings
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, error, replies, tool_of
 from tests.support.factories import make_record
+from tests.support.ports import kept_port
 from tests.support.waiting import until
 
 _RECORDS = [make_record(f"tool_{number}") for number in range(20)]
@@ -44,9 +44,8 @@ def test_a_key_that_no_header_can_carry_is_a_wrong_setting_and_is_not_shown(key:
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_nobody_listening_aborts_with_the_base_url_without_its_password(concurrency: int) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound and not listening: refused for sure
-        address = f"127.0.0.1:{taken.getsockname()[1]}/v1"
+    with kept_port() as port:
+        address = f"127.0.0.1:{port}/v1"
         settings = EnrichmentSettings(base_url=f"http://u:secret@{address}", max_retries=0, concurrency=concurrency)
         with pytest.raises(RunAborted, match=rf"no answer from http://{address}") as aborted:
             list(replies(DirectGenerator(settings), _RECORDS))

@@ -17,6 +17,7 @@ from pipeline.sources import Reading
 from router.record import Origin
 from tests.pipeline.sources.reading import api, read_one, stop_one
 from tests.pipeline.sources.web import Web
+from tests.support.ports import kept_port
 
 API = json.dumps(api({"/a": {"get": {"operationId": "found"}}, "/b": {"get": 1}}))
 YAML = "openapi: 3.0.3\ninfo: {title: Office}\npaths:\n  /a:\n    get: {operationId: found}\n"
@@ -164,10 +165,8 @@ def test_an_answer_without_document_stops_the_run(web: Web, status: int, passes:
 
 
 def test_a_refused_connection_is_unavailable() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{probe.getsockname()[1]}/api"
-    stopped = _stop_url(url=url)
+    with kept_port() as port:
+        stopped = _stop_url(url=(url := f"http://127.0.0.1:{port}/api"))
     assert str(stopped) == f"the url '{url}' could not be reached" and isinstance(stopped, Unavailable)
 
 

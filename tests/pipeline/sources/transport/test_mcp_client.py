@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from router.record import Kind, Origin, Parameter
 from tests.pipeline.sources.authority import listening, running
 from tests.pipeline.sources.reading import apart, stop_one, tools
 from tests.pipeline.sources.web import Web
+from tests.support.ports import kept_port
 
 HERE = Path(__file__).parents[1]
 PLAIN = str(HERE / "plain_mcp.py")
@@ -131,10 +131,8 @@ def test_a_server_that_does_not_list_its_tools_or_without_end_stops_the_run(
 
 
 def test_an_unreachable_url_is_unavailable_and_its_secrets_are_not_told() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        url = f"http://ada:sk-secret@127.0.0.1:{probe.getsockname()[1]}/mcp?key=sk-secret#sk-secret"
-    stopped = stop_one(url=url)
+    with kept_port() as port:
+        stopped = stop_one(url=f"http://ada:sk-secret@127.0.0.1:{port}/mcp?key=sk-secret#sk-secret")
     assert "/mcp' could not be read: ConnectError" in str(stopped) and "sk-secret" not in str(stopped)
     assert isinstance(stopped, Unavailable)
 

@@ -23,6 +23,7 @@ from router.tools.definitions.reading import record_of
 from tests.quartermaster.serving.conftest import served_app
 from tests.quartermaster.serving.mcp.clerk import clerk_server
 from tests.quartermaster.serving.mcp.plain_server import ASKING
+from tests.support.ports import kept_port
 from tests.support.quick import QUICK
 
 HERE = Path(__file__).parent
@@ -118,11 +119,8 @@ def weather() -> Upstream:
 @contextmanager
 def listening(folder: Path, *arguments: str | Path) -> Iterator[int]:
     """A Python program that listens at the port that is its last argument, once it does, as long as it is needed."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
     log_path = folder / "server.log"
-    with log_path.open("wb") as log:
+    with kept_port() as port, log_path.open("wb") as log:
         program = subprocess.Popen([sys.executable, *arguments, str(port)], stdout=log, stderr=log)
         try:
             until = time.monotonic() + 60

@@ -20,6 +20,7 @@ from router.record import Origin
 from tests.quartermaster.serving.mcp.conftest import TOOLS, asked, plain, record, router_of, running, text_of, weather
 from tests.quartermaster.serving.mcp.desk import run_out, until
 from tests.quartermaster.serving.mcp.plain_http import serving
+from tests.support.ports import kept_port
 
 pytestmark = pytest.mark.anyio
 MISSING = Upstream("missing", command=("no-such-mcp-server", "--key", "sk-secret"), provider="plain")
@@ -161,15 +162,14 @@ async def test_a_server_over_http_that_forgot_the_session_is_called_in_a_new_one
 
 
 async def test_a_server_over_http_that_is_down_is_said_to_be_and_called_once_it_is_up(weather_router: Router) -> None:
-    with serving() as server:
-        port = server.server_port
-    shop = plain(command=(), url=f"http://127.0.0.1:{port}/mcp?key=sk-secret")
-    async with calls(weather_router, shop) as call:
-        for _ in range(2):
-            with serving(port):
-                await call("plain/echo")
-            told = await refused(call, "plain/echo")
-            assert "the MCP server 'plain' cannot be reached" in told and "sk-secret" not in told
+    with kept_port() as port:
+        shop = plain(command=(), url=f"http://127.0.0.1:{port}/mcp?key=sk-secret")
+        async with calls(weather_router, shop) as call:
+            for _ in range(2):
+                with serving(port):
+                    await call("plain/echo")
+                told = await refused(call, "plain/echo")
+                assert "the MCP server 'plain' cannot be reached" in told and "sk-secret" not in told
 
 
 async def test_what_a_server_says_beside_the_protocol_is_passed_over(weather_router: Router) -> None:
