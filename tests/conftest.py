@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -53,6 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
     state = TemporaryDirectory(prefix="quartermaster-state-")
     config.add_cleanup(state.cleanup)
     os.environ["XDG_STATE_HOME"] = state.name
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what is in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # else what tests start would ignore it, too
     # Hugging Face reads it when it is imported.
     os.environ["HF_HUB_OFFLINE"] = "1"
     # torch takes every core, as each worker does: a build of the demo is 29 s of CPU so, and 16 with a thread each.

@@ -69,8 +69,9 @@ def api_server(
         def _handle(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            server.received.append(Received(self.command, self.path, headers, body))
-            reply = server.answer(server.received[-1])
+            request = Received(self.command, self.path, headers, body)
+            server.received.append(request)
+            reply = server.answer(request)
             self.send_response(reply.status)
             for name, value in reply.headers.items():
                 self.send_header(name, value)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -20,7 +20,8 @@ _LARGE = ".safetensors"  # kept by LFS: known by its sha256
 class Hub:
     """The hub: `revisions` are folders by commit, `main` is the commit of each model's branch.
 
-    `asked` are the requests so far. Of the file `cut`, `cuts` answers end half-way. The content of `damaged` is wrong.
+    `asked` are the requests so far. An answer with a file of `cuts` ends half-way, one for each time that it is named
+    there. The content of `damaged` is wrong.
     """
 
     def __init__(self) -> None:
@@ -28,7 +29,8 @@ class Hub:
         self.main: dict[str, str] = {}
         self.revisions: dict[str, Path] = {}
         self.asked: list[str] = []
-        self.cut, self.cuts, self.damaged = "", 0, ""
+        self.cuts: list[str] = []
+        self.damaged = ""
 
     def publish(self, model: str, folder: Path, commit: str) -> None:
         """Make a folder the newest revision of a model."""
@@ -74,11 +76,9 @@ class Hub:
         handler.end_headers()
         if handler.command == "HEAD":
             return
-        if name == self.cut and self.cuts:
-            self.cuts -= 1
-            handler.wfile.write(content[first : (first + size) // 2])
-            handler.close_connection = True
-            return
+        with suppress(ValueError):
+            self.cuts.remove(name)
+            content, handler.close_connection = content[: (first + size) // 2], True
         handler.wfile.write(content[first:])
 
 

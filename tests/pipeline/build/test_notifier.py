@@ -213,8 +213,6 @@ def test_a_build_that_is_ended_by_signals_is_told_once_and_prints_its_object(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # What a shell starts in the background ignores SIGINT, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         if times > 1:

@@ -67,21 +67,21 @@ def test_a_model_is_downloaded_once_with_progress_and_without_what_no_build_read
 
 
 def test_a_download_that_is_cut_goes_on_where_it_was(hub: Hub) -> None:
-    hub.cut, hub.cuts = "model.safetensors", 1
+    hub.cuts = ["model.safetensors"]
     folder = find_on_hub(MODEL, SilentProgress())
     assert any(re.search(r"model\.safetensors from \d+", one) for one in hub.asked)
     assert (folder / "model.safetensors").stat().st_size > 0
 
 
 def test_a_download_that_ends_half_way_is_not_taken_for_a_model_and_the_next_fetches_what_is_missing(hub: Hub) -> None:
-    hub.cut, hub.cuts = "model.safetensors", 100
+    hub.cuts = ["model.safetensors"] * 100
     with pytest.raises(
         RunAborted, match=r"'acme/small' is not a folder here, and the hub does not provide it \(peer closed"
     ):
         find_on_hub(MODEL, SilentProgress())
     with pytest.raises(RunAborted, match=r'which is not in .* and "auto" takes no other'):
         find_on_hub(MODEL, SilentProgress(), may_ask=False)
-    hub.cuts = 0
+    hub.cuts = []
     hub.asked.clear()
     folder = find_on_hub(MODEL, SilentProgress())
     assert (folder / "model.safetensors").exists()

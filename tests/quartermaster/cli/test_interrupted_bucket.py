@@ -49,8 +49,6 @@ def test_a_command_that_waits_for_a_bucket_ends_at_a_signal(
         proxy.plan.set(Fault("hang", *request_, seconds=60))
         process = subprocess.Popen(
             [sys.executable, "-c", _MAIN, *arguments],
-            # What a shell starts in the background ignores SIGINT, and so would its children.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             cwd=tmp_path,
             env={**environment, "QUARTERMASTER_CACHE_DIR": str(tmp_path / "cache")},
             stdout=subprocess.DEVNULL,

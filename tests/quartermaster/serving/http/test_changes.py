@@ -90,7 +90,7 @@ def test_requests_are_answered_while_tools_are_registered(client: TestClient, mo
         return ()
 
     monkeypatch.setattr(Router, "replace", slow)
-    with ThreadPoolExecutor() as clients:
+    with ThreadPoolExecutor(THREADS + 2) as clients:
         try:
             put = partial(client.put, "/v1/sources/kitchen", json={"tools": []})
             changes = [clients.submit(put) for _ in range(THREADS + 1)]

@@ -201,9 +201,9 @@ def _branching() -> Any:
 @pytest.mark.parametrize("make", [_wide, _long, _branching])
 def test_a_hostile_schema_costs_little_and_gives_few_short_rows(make: Any) -> None:
     schema = make()
-    started = time.perf_counter()
+    started = time.thread_time()
     rows = output_rows(schema)
-    assert time.perf_counter() - started < 1  # about 10 ms
+    assert time.thread_time() - started < 1  # about 10 ms
     assert len(rows) <= 100
     assert sum(len(row.path) + len(row.type) + len(row.description) + sum(map(len, row.enum)) for row in rows) < 120_000
 
