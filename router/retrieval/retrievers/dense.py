@@ -121,7 +121,8 @@ class DenseRetriever:
         if self._candidates is None or self._moments is None or count >= len(self._vectors):
             scores = self.scores(vector, view)
             tools = _reaching(scores, depth) if admitted is None else admitted.ordinals
-            return Ranking.of(tools, scores[tools], float(scores.mean()), float(scores.std())).cut(depth)
+            mean = scores.mean()
+            return Ranking.of(tools, scores[tools], float(mean), float(scores.std(mean=mean))).cut(depth)
         tools = self._nearest(self._candidates, vector, count, admitted)
         scores = rounded(blend(*self._scored(vector, tools), view, np.float32(self._moments.lifted(vector))))
         place = VIEWS.index(view)
