@@ -1,6 +1,6 @@
 """The first stages of a build: sources and records are read, generators and the encoder chosen, the cost estimated."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
@@ -77,7 +77,7 @@ def _encoder(context: BuildContext, catalog: records.Catalog) -> BuildEncoder | 
         clock.start("resolve", None)
     # An experiment's own store serves nobody.
     store = context.store if context.area == SERVING_AREA else SnapshotStore(context.workspace, context.settings.name)
-    serving = encoder_serving(serving_folder(store))
+    serving = encoder_serving(serving_folder(store), clock.note)
     model = execution.run("resolve", vectors.resolve_encoder, settings, clock, serving)
     if (change := encoder_change(context.serving, model)) is not None:
         clock.note(change)
@@ -115,11 +115,12 @@ def multilingual_advice(model: EncoderModel, catalog: records.Catalog, judged: S
     return None
 
 
-def encoder_serving(serving: Path | None) -> EncoderManifest | None:
-    """Return the encoder of the snapshot in a folder; None without one, and where it cannot be read."""
+def encoder_serving(serving: Path | None, tell: Callable[[str], object] = lambda text: None) -> EncoderManifest | None:
+    """Return the encoder of the snapshot in a folder; None without one, and where it cannot be read, which is told."""
     try:
         return Manifest.read(serving).encoder if serving is not None else None
-    except SnapshotInvalid:
+    except SnapshotInvalid as error:
+        tell(f"the encoder of the snapshot that serves is not known, so that auto cannot keep it: {error}")
         return None
 
 

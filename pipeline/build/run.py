@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 
 import duckdb
 
@@ -44,6 +45,8 @@ from router.store import StoreChanged, StoreUnavailable
 _logger = logging.getLogger(__name__)
 
 _YOUNG_OBJECTS = 200_000  # that may be made between two looks
+_thresholds_found: list[tuple[int, int, int]] = []  # by the builds that run
+_changing_thresholds = Lock()
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
@@ -115,13 +118,19 @@ def build(
 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Let Python look for cycles of references seldom: it would walk the records of a catalog again and again."""
-    young, *older = gc.get_threshold()
-    gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
+    """Let Python look for cycles of references seldom: it would walk the records of a catalog again and again.
+
+    Of builds that overlap in one process, the last to end restores what the first found.
+    """
+    with _changing_thresholds:
+        young, *older = found = gc.get_threshold()
+        _thresholds_found.append(found)
+        gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
     try:
         yield
     finally:
-        gc.set_threshold(young, *older)
+        with _changing_thresholds:
+            gc.set_threshold(*_thresholds_found.pop())
 
 
 def _run(context: BuildContext, monitored: MonitoredRun, force: bool) -> BuildReport:

@@ -3,7 +3,7 @@
 import gc
 import json
 import shutil
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,16 @@ def test_a_build_that_fails_leaves_pythons_search_for_cycles_as_it_was() -> None
     with suppress(OSError), _rare_collections():
         assert gc.get_threshold() == (200_000, *before[1:])
         raise OSError
+    assert gc.get_threshold() == before
+
+
+def test_the_last_of_overlapping_builds_restores_pythons_search_for_cycles() -> None:
+    before, first, second = gc.get_threshold(), ExitStack(), ExitStack()
+    first.enter_context(_rare_collections())
+    second.enter_context(_rare_collections())
+    first.close()
+    assert gc.get_threshold() == (200_000, *before[1:])
+    second.close()
     assert gc.get_threshold() == before
 
 

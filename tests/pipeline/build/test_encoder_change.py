@@ -14,10 +14,13 @@ from pipeline.build.report import BuildReport
 from pipeline.encoders.export import describe_model
 from pipeline.progress import SilentProgress
 from pipeline.settings import load
+from pipeline.store import SnapshotStore
 from router import Router
-from router.contract import ADAPTER, BACKGROUND_SCORES, CATALOG_DB, Manifest
+from router.contract import ADAPTER, BACKGROUND_SCORES, CATALOG_DB, MANIFEST, Manifest
+from router.store import current_folder
 from router.user_cache import CACHE_VARIABLE
 from tests.support.notes import Notes
+from tests.support.quick import QUICK
 from tests.support.rows import write_rows
 from tests.support.small_encoder import save
 
@@ -91,3 +94,13 @@ def test_another_revision_is_a_change_of_encoder(snapshot: Path, encoder_folder:
     (tmp_path / "manifest.json").unlink()
     for missing in (None, tmp_path):
         assert encoder_serving(missing) is None and encoder_change(missing, model) is None
+
+
+def test_a_build_says_that_it_cannot_know_the_encoder_of_a_manifest_that_cannot_be_read(
+    quick: Path, catalog: Path
+) -> None:
+    serving, notes = current_folder(SnapshotStore(quick, "office")), Notes()
+    (serving / MANIFEST).write_text("{}", encoding="utf-8")
+    build(load(catalog, QUICK, environment={}), workspace=quick, progress=notes)
+    unknown = f"is not known, so that auto cannot keep it: {serving / MANIFEST} is not a snapshot's manifest"
+    assert f"the encoder of the snapshot that serves {unknown}" in notes.said
