@@ -206,7 +206,9 @@ def _labelled(items: Items, label: str | None, fallback: str | None, place: Orig
         if isinstance(item, RecordRejected):
             yield RecordRejected(origin, item.reason, keys=item.keys)
         else:
-            yield replace(item, origin=origin, provider=label or item.provider or fallback)
+            provider = label or item.provider or fallback
+            is_placed = (origin, provider) == (item.origin, item.provider)
+            yield item if is_placed else replace(item, origin=origin, provider=provider)
 
 
 def _within(items: Items, limits: LimitsSettings, subject: str) -> Items:

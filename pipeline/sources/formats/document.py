@@ -5,7 +5,7 @@ import errno
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -42,6 +42,7 @@ DEFAULT_LIMITS = LimitsSettings()
 
 Items = Iterator[RawTool | RecordRejected | str]  # what a reader yields; a text says what the source as a whole lacks
 Line = tuple[Origin, Any] | RecordRejected
+Known = Callable[[Sequence[tuple[Origin, str]]], Sequence[RawTool | None]]  # tools of lines that were read before
 
 
 def read_text(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, *, lines: bool = False) -> str:
@@ -148,14 +149,15 @@ def read_lines(path: Path, limits: LimitsSettings = DEFAULT_LIMITS) -> Iterator[
 
 
 def read_source_lines(
-    path: Path, limits: LimitsSettings = DEFAULT_LIMITS, repeats: RepeatedKeys | None = None
+    path: Path, limits: LimitsSettings = DEFAULT_LIMITS, repeats: RepeatedKeys | None = None, known: Known | None = None
 ) -> Sequence[Line]:
     """Return the lines of a JSONL source, as `read_lines` yields them; `repeats` notes their repeated keys.
 
-    Raises RunAborted where no line is JSON, Unavailable where the last one breaks off: then lines may be missing.
+    A line that `known` has a tool for is not parsed: the tool stands in its place. Raises RunAborted where no line is
+    JSON, Unavailable where the last one breaks off: then lines may be missing.
     """
     text = _source_text(path, limits, lines=True)
-    lines = list(_lines(text, path.name, limits, repeats))
+    lines = list(_lines(text, path.name, limits, repeats, known))
     if lines and isinstance(lines[-1], RecordRejected) and _breaks_off(text.rpartition("\n")[2].strip()):
         raise Unavailable(f"the source {path} breaks off in its last line: it is not whole")
     if lines and all(isinstance(line, RecordRejected) for line in lines):
@@ -163,21 +165,28 @@ def read_source_lines(
     return lines
 
 
-def _lines(text: str, file: str, limits: LimitsSettings, repeats: RepeatedKeys | None = None) -> Iterator[Line]:
-    object_of = (repeats or RepeatedKeys()).object_of
+def _lines(
+    text: str, file: str, limits: LimitsSettings, repeats: RepeatedKeys | None = None, known: Known | None = None
+) -> Iterator[Line]:
+    repeats = repeats or RepeatedKeys()
     # Not splitlines(): U+2028 and others may be unescaped inside a JSON text.
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        origin = Origin(file, f"line {number}")
-        if len(line) > (most := limits.record_characters):
-            why = f"the line has {len(line):,} characters, more than the {most:,} of limits.record_characters"
-            yield RecordRejected(origin, why)
-            continue
-        try:
-            yield origin, parse_json(line, object_of=object_of)
-        except ValueError as error:
-            yield RecordRejected(origin, f"not JSON: {error}")
+    numbered = ((Origin(file, f"line {n}"), line) for n, line in enumerate(text.split("\n"), 1) if line.strip())
+    if known is None:
+        yield from (parse_line(origin, line, limits, repeats) for origin, line in numbered)
+        return
+    for (origin, line), tool in zip(unread := [*numbered], known(unread), strict=True):
+        yield parse_line(origin, line, limits, repeats) if tool is None else (origin, tool)
+
+
+def parse_line(origin: Origin, line: str, limits: LimitsSettings, repeats: RepeatedKeys) -> Line:
+    """Return the value of a line with its origin; a line that is too long or not JSON is a rejected record."""
+    if len(line) > (most := limits.record_characters):
+        why = f"the line has {len(line):,} characters, more than the {most:,} of limits.record_characters"
+        return RecordRejected(origin, why)
+    try:
+        return origin, parse_json(line, object_of=repeats.object_of)
+    except ValueError as error:
+        return RecordRejected(origin, f"not JSON: {error}")
 
 
 def _breaks_off(line: str) -> bool:

@@ -7,7 +7,6 @@ offer them, which are then their providers (`router.tools.definitions.nesting`).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,15 @@ import jmespath
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.memo import Memo, digest
 from pipeline.settings import FieldSettings, LimitsSettings
-from pipeline.sources.formats.document import DEFAULT_LIMITS, Items, Line, read_document, read_source_lines, suffix_of
+from pipeline.sources.formats.document import (
+    DEFAULT_LIMITS,
+    Items,
+    Line,
+    parse_line,
+    read_document,
+    read_source_lines,
+    suffix_of,
+)
 from pipeline.sources.formats.other_kinds import other_document
 from pipeline.sources.formats.repeated_keys import RepeatedKeys
 from pipeline.sources.provider_label import label_of_server
@@ -67,12 +74,33 @@ def read_jsonl(
 
     `own_id` keeps the ids of the file.
     """
-    lines = read_source_lines(path, limits, repeats := RepeatedKeys())
-    yield from _of_whole([line[1] for line in lines if not isinstance(line, RecordRejected)], repeats)
-    found = [
-        [line] if isinstance(line, RecordRejected) else definitions_within(line[1], line[0].pointer) for line in lines
-    ]
-    yield from _listed_tools(list(chain.from_iterable(found)), path.name, memo, own_id=own_id)
+    memo = memo or Memo()
+
+    def known(lines: Sequence[tuple[Origin, str]]) -> Sequence[RawTool | None]:
+        keys = [digest(text, own_id, limits.record_characters) for _, text in lines]
+        return memo.results("line", keys, RawTool | None, lambda places: [only_tool(*lines[p]) for p in places])
+
+    def only_tool(origin: Origin, text: str) -> RawTool | None:
+        """Return the tool of a line that is one definition and nothing else."""
+        line = parse_line(origin, text, limits, repeats := RepeatedKeys())
+        if isinstance(line, RecordRejected) or any(_of_whole(line[1:], repeats)):
+            return None
+        one, *others = definitions_within(line[1], origin.pointer)
+        tool = listed_tool(one, origin.file, own_id=own_id)
+        return tool if not others and isinstance(tool, RawTool) and tool.origin == origin else None
+
+    lines = read_source_lines(path, limits, repeats := RepeatedKeys(), known)
+    values = [line[1] for line in lines if not isinstance(line, RecordRejected)]
+    yield from _of_whole([{"name": v.name} if isinstance(v, RawTool) else v for v in values], repeats)
+    found: list[RawTool | ListedDefinition | RecordRejected] = []
+    for line in lines:
+        if isinstance(line, RecordRejected):
+            found.append(line)
+        elif isinstance(tool := line[1], RawTool):
+            found.append(tool if tool.origin == line[0] else replace(tool, origin=line[0]))
+        else:
+            found += definitions_within(line[1], line[0].pointer)
+    yield from _listed_tools(found, path.name, memo, own_id=own_id)
 
 
 def read_mcp(path: Path, limits: LimitsSettings = DEFAULT_LIMITS, memo: Memo | None = None) -> Items:
@@ -111,7 +139,11 @@ def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> Ra
 
 
 def _listed_tools(
-    found: Sequence[ListedDefinition | RecordRejected], file: str, memo: Memo | None, *, own_id: bool = False
+    found: Sequence[RawTool | ListedDefinition | RecordRejected],
+    file: str,
+    memo: Memo | None,
+    *,
+    own_id: bool = False,
 ) -> Iterator[RawTool | RecordRejected]:
     """Yield listed definitions as tools, or why they are rejected. `memo` has what earlier builds read."""
     if len(found) > _AT_ONCE:  # whoever counts the tools and their bytes may stop in between
@@ -127,7 +159,7 @@ def _listed_tools(
     keys = [digest(one.row, one.provider, own_id) for one in listed]
     tools = iter((memo or Memo()).results("read", keys, RawTool | None, read))
     for one in found:
-        if isinstance(one, RecordRejected):
+        if not isinstance(one, ListedDefinition):
             yield one
         elif tool := next(tools):
             origin = Origin(file, one.pointer)

@@ -66,6 +66,8 @@ def storage_problem(value: Any) -> str | None:
     stack = [value]
     while stack:
         item = stack.pop()
+        if isinstance(item, str):  # the most
+            continue
         if isinstance(item, dict):
             stack.extend(item.values())
         elif isinstance(item, list | tuple):

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from pipeline.errors import RunAborted, Unavailable
+from pipeline.memo import Memo
 from pipeline.sources import RawTool
+from pipeline.sources.formats import document
+from pipeline.sources.formats.document import parse_line
 from pipeline.sources.formats.tool_lists import read_jsonl
 from router.record import Origin
 from tests.pipeline.sources.reading import apart, tools
@@ -108,6 +111,32 @@ def test_a_file_of_which_no_line_is_json_is_no_source_and_an_empty_one_holds_no_
     with pytest.raises(RunAborted, match="is not JSON Lines: none of its 2 lines is JSON"):
         list(read_jsonl(write_lines("tools.jsonl", ["Please sign in.", "Your session has ended."])))
     assert apart(read_jsonl(write_lines("tools.jsonl", []))) == ([], [])
+
+
+def test_a_line_of_one_tool_that_was_read_before_is_not_parsed_again_wherever_it_stands(
+    write_lines: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+
+    def parse(origin: Origin, line: str, *rest: Any) -> document.Line:
+        parsed.append(line)
+        return parse_line(origin, line, *rest)
+
+    alone = ['{"name": "a", "provider": "p"}', '{"id": "x/b", "name": "b", "parameters": {"type": "object"}}']
+    others = [
+        '{"name": " "}',
+        "no JSON",
+        '{"name": "c", "name": "d"}',
+        '{"name": "p", "tools": [{"name": "e"}], "nextCursor": "2"}',
+        '{"name": "p", "tools": [{"name": "f"}]}',
+        '{"server": "q", "tools": [{"name": "g"}, {"name": "h"}], "nextCursor": "3"}',
+    ]
+    list(read_jsonl(write_lines("tools.jsonl", [*alone, *others]), memo=(memo := Memo())))
+    moved = write_lines("moved.jsonl", [*others, *alone])
+    expected = [*read_jsonl(moved)]
+    monkeypatch.setattr(document, "parse_line", parse)
+    assert repr([*read_jsonl(moved, memo=memo)]) == repr(expected)
+    assert parsed == others and len([one for one in expected if isinstance(one, str)]) == 2
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0c"])
