@@ -63,15 +63,28 @@ def advice(diagnosis: Diagnosis) -> str:
         return "It has no phrases. One in the words of the request would help most: add it, or have a model write some."
     if diagnosis.place is not None:
         return "Phrases that say what this tool does, and the tools before it do not, would bring it forward."
-    ranks = {place.signal: place.rank for place in diagnosis.lists}
     nearest = f" The nearest is “{diagnosis.tool.phrase}”." if diagnosis.tool.phrase else ""
     if not any(match.phrases for match in diagnosis.words):
         return f"No phrase of the tool has a word of the request.{nearest} {_PHRASE}"
-    if all((ranks.get(signal) or _NEAR + 1) > _NEAR for signal in (Signal.EXPANSION, Signal.DENSE)):
+    if not _comes_near(diagnosis):
         return f"No phrase of the tool says what the request says.{nearest} {_PHRASE}"
     return (
         f"Its phrases come near.{nearest} Ask for more tools (k), or make the phrases of the tools before it narrower."
     )
+
+
+def wants_phrase(diagnosis: Diagnosis) -> bool:
+    """Return whether `advice` is another phrase of the tool."""
+    if not advice(diagnosis) or diagnosis.refusal is not None or not diagnosis.words:
+        return False
+    return diagnosis.place is not None or not _comes_near(diagnosis)
+
+
+def _comes_near(diagnosis: Diagnosis) -> bool:
+    """Return whether the tool's phrases have a word of the request, and a list of phrases ranks the tool high."""
+    ranks = {place.signal: place.rank for place in diagnosis.lists}
+    is_near = any((ranks.get(signal) or _NEAR + 1) <= _NEAR for signal in (Signal.EXPANSION, Signal.DENSE))
+    return is_near and any(match.phrases for match in diagnosis.words)
 
 
 def score_text(score: float) -> str:

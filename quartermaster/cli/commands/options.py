@@ -70,7 +70,10 @@ class App(typer.Typer):
         )
 
     def add(self, command: Callable[..., None], name: str | None = None) -> Callable[..., None]:
-        """Add a command. The fields of a dataclass are options, and so is a parameter annotated with its help."""
+        """Add a command. The fields of a dataclass are options, and so is a parameter annotated with its help.
+
+        An option is named as its parameter, without the `_s` of one in seconds.
+        """
         parameters: list[inspect.Parameter] = []
         groups: dict[str, Any] = {key: kind for key, kind in get_type_hints(command).items() if is_dataclass(kind)}
         for parameter in _parameters(command):
@@ -96,8 +99,8 @@ def _parameters(declared: Callable[..., object]) -> list[inspect.Parameter]:
         hint = hints[parameter.name]
         about = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, str)), None)
         if about is not None:
-            flag = [f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []
-            hint = Annotated[hint.__origin__, typer.Option(*flag, help=about)]
+            flag = f"--{parameter.name.removesuffix('_s').replace('_', '-')}"
+            hint = Annotated[hint.__origin__, typer.Option(flag, help=about)]
         found.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
     return found
 

@@ -78,7 +78,7 @@ def explain(
     was left out, and why. With a TOOL, shows its rank in every list, however far down, whatever a selection says, and
     why the request finds it or does not.
     """
-    from quartermaster.evaluation.verdict import advice
+    from quartermaster.evaluation.verdict import wants_phrase
     from quartermaster.output.answer import show_diagnosis, show_explanation, show_next
 
     if tool is None:
@@ -100,7 +100,7 @@ def explain(
         print_json({"rank": found.rank, "notes": list(found.answer.notes), **found.tool.to_json(_trusted_json)})
     else:
         show_diagnosis(router, found)
-        if found.refusal is None and advice(found):
+        if wants_phrase(found):
             show_next(router, "a phrase for it", ["phrases", "add", tool, request, "--folder", "CATALOG"])
 
 

@@ -98,8 +98,8 @@ class Listening:
         Path | None, "A TOML file of profiles and tokens: each token sees only its profile's tools."
     ] = None
 
-    def settings(self, **others: Any) -> "HttpSettings":
-        """Return the settings of the server, with `others` of them.
+    def settings(self) -> "HttpSettings":
+        """Return the settings of the server.
 
         Typer takes an empty variable for none. The settings must refuse it instead: a secret that was not filled in
         does not permit serving without a token.
@@ -109,29 +109,35 @@ class Listening:
         given = asdict(self) | {"token": os.environ.get(_TOKEN_VARIABLE) if self.token is None else self.token}
         given["hosts"] = tuple(given.pop("allow_host") or ())
         given["requests_per_minute"] = self.requests_per_minute or None
-        return HttpSettings(**given, **others)
+        return HttpSettings(**given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpListening(Listening):
+    """Where the HTTP server listens, what its clients may change, and how long it waits for them."""
+
+    overlay: Annotated[Path | None, "Let clients with the token register tools; they are saved in this file."] = None
+    suggestions: Annotated[
+        Path | None, "Let visitors of the pages suggest phrases; they wait in this file: quartermaster phrases list."
+    ] = None
+    header_timeout_s: Annotated[float, "Seconds for the headers of a request to arrive."] = 10.0
+    body_timeout_s: Annotated[float, "Seconds for the body of a request to arrive."] = 10.0
+    answer_timeout_s: Annotated[float, "Seconds for a client to read an answer."] = 60.0
+    max_wildcards: Annotated[int, "The most marks * ? [ in the globs of one request."] = 100
+    workers: Annotated[int, "How many processes answer; SIGHUP replaces them one by one."] = 1
+    stale_after_s: Annotated[
+        float | None,
+        "Seconds without knowing that the newest snapshot serves, after which /readyz says stale: 300, or "
+        "three times --watch where that is longer.",
+    ] = None
+    unready_when_stale: Annotated[bool, "Then answer 503 at /readyz, so that another host is asked."] = False
 
 
 def http(
     source: ServedSource,
-    listening: Listening,
+    listening: HttpListening,
     selection: Annotated[Path | None, "A TOML or JSON file of filters, for requests that bring none."] = None,
     request_cache: Annotated[int, "How many request vectors to cache."] = 0,
-    overlay: Annotated[Path | None, "Let clients with the token register tools; they are saved in this file."] = None,
-    suggestions: Annotated[
-        Path | None, "Let visitors of the pages suggest phrases; they wait in this file: quartermaster phrases list."
-    ] = None,
-    header_timeout: Annotated[float, "Seconds for the headers of a request to arrive."] = 10.0,
-    body_timeout: Annotated[float, "Seconds for the body of a request to arrive."] = 10.0,
-    answer_timeout: Annotated[float, "Seconds for a client to read an answer."] = 60.0,
-    max_wildcards: Annotated[int, "The most marks * ? [ in the globs of one request."] = 100,
-    workers: Annotated[int, "How many processes answer; SIGHUP replaces them one by one."] = 1,
-    stale_after: Annotated[
-        float | None,
-        "Seconds without knowing that the newest snapshot serves, after which /readyz says stale: 300, or "
-        "three times --watch where that is longer.",
-    ] = None,
-    unready_when_stale: Annotated[bool, "Then answer 503 at /readyz, so that another host is asked."] = False,
 ) -> None:
     """Serve over HTTP: JSON under /v1, a web page at /, health, metrics.
 
@@ -145,20 +151,10 @@ def http(
     """
     from quartermaster.serving.http import address_of, app, configure_logs, listen, serve, serve_workers
 
-    settings = listening.settings(
-        overlay=overlay,
-        suggestions=suggestions,
-        header_timeout_s=header_timeout,
-        body_timeout_s=body_timeout,
-        answer_timeout_s=answer_timeout,
-        max_wildcards=max_wildcards,
-        workers=workers,
-        stale_after_s=stale_after,
-        unready_when_stale=unready_when_stale,
-    )
-    if unready_when_stale and not source.watch:
+    settings, workers = listening.settings(), listening.workers
+    if settings.unready_when_stale and not source.watch:
         raise SettingsInvalid("--unready-when-stale needs --watch: nothing looks for a newer snapshot with --watch 0")
-    open_one = partial(open_served, source, source.place(), selection, overlay, request_cache)
+    open_one = partial(open_served, source, source.place(), selection, listening.overlay, request_cache)
     if workers > 1:
         with listen(settings) as socket:
             address = address_of(socket)

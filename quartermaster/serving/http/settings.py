@@ -1,6 +1,5 @@
 """Settings of the HTTP server, checked at construction."""
 
-import ipaddress
 import os
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict, replace
 
+from quartermaster.addresses import is_this_machine
 from quartermaster.serving.tokens import check_token
 from router.errors import SettingsInvalid
 from router.selection.settings import MAX_WILDCARDS
@@ -132,10 +132,7 @@ class HttpSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def loopback(self) -> bool:
         """Return whether only this machine can reach the address."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_this_machine(self.host)
 
     @property
     def known_hosts(self) -> frozenset[str]:

@@ -1,25 +1,69 @@
-"""What visitors send from the pages: whether a tool was right for a request, and phrases that they suggest.
+"""What visitors send from the pages: a request and its options, whether a tool was right for it, suggested phrases.
 
-Only forms of these pages are taken in: a browser says where a form comes from, and no other site may use its access.
+What changes anything comes only from these pages: a browser says where a form comes from, and no other site may use
+its access.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from quartermaster.serving import ServedOptions
 from quartermaster.serving.page.rendering import tool_path
-from quartermaster.serving.page.route_form import MAX_REQUEST, changed, form_of
 from quartermaster.serving.profiles import Caller
 from quartermaster.serving.suggestions import SuggestionRefused, Suggestions
+from router.answer.options import RouteOptions
 from router.errors import SettingsInvalid
+from router.typed import converted
 
 TakeForm = Callable[[Caller, Mapping[str, str]], Response]
 REPORTS = ("succeeded", "rejected")  # the outcomes that a visitor can tell
+MAX_REQUEST = 4_000  # characters; the forms take no more
+_LISTS = ("allow", "block", "providers", "categories")
+_BLANK = dict.fromkeys(("request", "needs", "recipe", *_LISTS, "kind", "token_budget", "read_only"), "") | {
+    "k": "10",
+    "detail": "full",
+}
 _FORM = "application/x-www-form-urlencoded"
 _MAX_FIELDS, _MAX_BYTES = 32, 65_536
+
+
+def form_of(fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of a request's form, valid or not, so that the page can show them again.
+
+    Unknown and blank fields are ignored.
+    """
+    return _BLANK | {name: text.strip() for name, text in fields.items() if name in _BLANK and text.strip()}
+
+
+def changed(form: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields that are not as they are in a blank form."""
+    return {name: text for name, text in form.items() if text != _BLANK[name]}
+
+
+def is_filtered(form: Mapping[str, str]) -> bool:
+    """Return whether a field is filled in that can leave tools out or shorten them."""
+    return not changed(form).keys() <= {"request", "needs", "k", "recipe"}
+
+
+def options_of(form: Mapping[str, str]) -> RouteOptions:
+    """Return a form's options for `Router.route`. Raises SettingsInvalid, naming the wrong field."""
+    selection: dict[str, Any] = {
+        name: names for name in _LISTS if (names := [part.strip() for part in form[name].split(",") if part.strip()])
+    }
+    if form["kind"]:
+        selection["kinds"] = [form["kind"]]
+    if form["read_only"]:
+        selection["annotations"] = {"readOnlyHint": True}
+    values: dict[str, Any] = {name: form[name] for name in ("k", "recipe", "token_budget", "detail")}
+    # An empty form uses the server's own selection.
+    values |= {"needs": form["needs"].splitlines(), "selection": selection}
+    values = {name: value for name, value in values.items() if value}
+    return converted({**values, "explain": True, "feedback": False}, ServedOptions, strict=False).arguments()
 
 
 def forms(reports: bool, suggestions: Suggestions | None) -> dict[str, TakeForm]:

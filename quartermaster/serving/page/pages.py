@@ -12,8 +12,8 @@ from starlette.responses import HTMLResponse, Response
 from quartermaster.evaluation.verdict import advice, verdict
 from quartermaster.serving import status_of
 from quartermaster.serving.page.catalog import facts, list_tools, sample_requests
+from quartermaster.serving.page.forms import MAX_REQUEST, changed, form_of, is_filtered, options_of
 from quartermaster.serving.page.rendering import render
-from quartermaster.serving.page.route_form import MAX_REQUEST, changed, form_of, is_filtered, options_of
 from quartermaster.serving.profiles import Caller
 from quartermaster.serving.suggestions import MAX_PHRASE, Suggestions
 from router.answer.results import RoutedTool, RoutedTools
@@ -57,7 +57,7 @@ def _browse(request: Request, caller: Caller) -> Response:
     router = caller.router
     q, provider, after = (request.query_params.get(name, "") for name in ("q", "provider", "after"))
     listing = list_tools(router, q, provider, after)
-    caller.actions.offer(record.tool_id for record, _ in listing.tools)
+    caller.actions.offer(record.tool_id for record in listing.tools)
     values: dict[str, Any] = {"q": q, "provider": provider, "after": after, "listing": listing}
     return _page(router, "browse.jinja", "Tools", **values, providers=router.providers)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quartermaster.evaluation.verdict import advice, verdict
+from quartermaster.evaluation.verdict import advice, verdict, wants_phrase
 from router import Router, Selection
 from router.answer.diagnosis import WordMatch
 from router.answer.reranking import Reranking
@@ -92,6 +92,20 @@ def test_a_tool_in_no_list_and_without_phrases_should_get_some() -> None:
     assert diagnosis.rank is None and diagnosis.place is None
     assert verdict(diagnosis) == "No list has the tool among its first 100, and a recipe reads no further."
     assert ("It has no phrases." in advice(diagnosis)) is (router.phrases("alpha") == ())
+
+
+def test_a_phrase_is_wanted_where_that_is_the_advice(router: Router) -> None:
+    found, wordless = router.route(REQUEST).ids, "what is this for"
+    first = router.diagnose("undo a payment", REFUND)
+    asked = [
+        router.diagnose("undo a payment", first.answer.ids[1]),
+        first,
+        router.diagnose(wordless, router.route(wordless).ids[-1], k=1),
+        router.diagnose(REQUEST, found[1], selection=Selection(block=("*",))),
+    ]
+    assert [wants_phrase(one) for one in asked] == [True, False, False, False]
+    near = replace(first, answer=replace(first.answer, tools=()))
+    assert "Its phrases come near." in advice(near) and not wants_phrase(near)
 
 
 def test_a_duplicate_names_the_tool_that_is_shown_for_it() -> None:
