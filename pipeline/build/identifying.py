@@ -18,7 +18,7 @@ from pipeline.publish.gates import hold_reasons, lost_phrases_reasons, removal_r
 from pipeline.sentences import counted, named
 from pipeline.settings import CatalogSettings
 from pipeline.sources.formats.tool_lists import MORE_PAGES
-from pipeline.store import decisions
+from pipeline.store.publication import reasons_against
 from quartermaster.evaluation import judgements_of
 from router import Router
 from router.fingerprint import file_sha256, fingerprint
@@ -34,7 +34,7 @@ def identify(context: BuildContext, state: BuildState) -> None:
         follow = "expansions, past requests, judgements and paid answers follow them"
         context.clock.note(f"{counted(len(renamed), 'renamed tool')}: {named(renamed)}; {follow}")
     state.content_hash, state.inputs_hash = hashes = hashes_of(context.settings, state)
-    state.decided = decisions.reasons_against(context.store, context.settings.name, *hashes)
+    state.decided = reasons_against(context.store, context.settings.name, *hashes)
     state.held = (*_reasons_to_hold(context, state, served), *state.decided)
     state.degraded = (*context.ledger.problems, *degradations(state))
     state.difference = served.difference(state.catalog.hashes)

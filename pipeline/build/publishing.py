@@ -14,7 +14,7 @@ from pipeline.encoders.export import UNUSED_DAYS, cache_folder, remove_unused
 from pipeline.errors import SettingsInvalid, SnapshotInvalid
 from pipeline.progress import Progress
 from pipeline.settings import CatalogSettings
-from pipeline.store import SharedStore, SnapshotStore, WritableStore, decisions, disk_size, signing_keys
+from pipeline.store import SharedStore, SnapshotStore, WritableStore, disk_size, publication, signing_keys
 from pipeline.store.bucket.store import BucketStore
 from pipeline.store.private_keys import read_signer
 from router.errors import EncoderInvalid
@@ -60,11 +60,11 @@ def publish(context: BuildContext, state: BuildState) -> None:
     if state.held:
         return
     name = state.snapshot.name
-    if decided := context.execution.run("publish", decisions.publish_build, context.store, name):
+    if decided := context.execution.run("publish", publication.publish_build, context.store, name):
         state.outcome, state.held = "held", decided
         return
     if context.signer is not None:
-        decisions.sign_published(context.store, name, context.signer)
+        publication.sign_published(context.store, name, context.signer)
     _logger.info("%s serves", name, extra={"event": "published", "snapshot": name})
 
 

@@ -15,7 +15,7 @@ from pipeline.phrase_checks.checks import SCREEN_VERSION
 from pipeline.publish.regression_gate import RegressionCheck
 from pipeline.publish.served_files import slow_search_note, write_served_files
 from pipeline.publish.snapshot_learning import calibrate_snapshot, find_implicit_needs, learn_from_past_requests
-from pipeline.store import decisions, share_unchanged, sign_manifest
+from pipeline.store import share_unchanged, sign_manifest
 from quartermaster.evaluation import judgements_of
 from router import Router
 from router.contract import CATALOG_DB, FORMAT_VERSION, Manifest, Signal
@@ -128,7 +128,7 @@ def _manifest(
         tool_languages=tool_languages(state.documents),
         tuning={"adapter": evidence} if evidence else {},
         field_lengths={str(signal): round(length, 3) for signal, length in lengths.items()},
-        sequence=decisions.next_sequence(context.store),
+        sequence=context.store.take_sequence(),
         inputs_hash=state.inputs_hash,
     )
 

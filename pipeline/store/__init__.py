@@ -6,10 +6,10 @@ says which snapshots may serve, and which may be removed: for any store. `signin
 `private_keys` reads. `deltas` keeps the databases of old snapshots small.
 """
 
-from pipeline.store import decisions
+from pipeline.store import decisions, publication
 from pipeline.store.disk import DiskSize, catalogs, disk_size, last_built, share_unchanged
 from pipeline.store.local import SnapshotStore
-from pipeline.store.protocol import DecisionStore, PointerStore, SharedStore, WritableStore
+from pipeline.store.protocol import PointerStore, SharedStore, WritableStore
 from pipeline.store.serviceable import is_held, is_rolled_back, removable
 from pipeline.store.signing import (
     UNSIGNED,
@@ -24,7 +24,6 @@ from router.snapshot.store.state import RolledBack, StoreState
 
 __all__ = [
     "UNSIGNED",
-    "DecisionStore",
     "DiskSize",
     "PointerStore",
     "RolledBack",
@@ -39,6 +38,7 @@ __all__ = [
     "is_held",
     "is_rolled_back",
     "last_built",
+    "publication",
     "removable",
     "share_unchanged",
     "sign_in",

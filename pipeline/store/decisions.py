@@ -8,38 +8,17 @@ made again from what is there then.
 from dataclasses import replace
 
 from pipeline.store.deltas.databases import open_whole
-from pipeline.store.protocol import DecisionStore, retried
-from pipeline.store.publication import (
-    find_stored,
-    has_same_content,
-    next_sequence,
-    publish_build,
-    reasons_against,
-    sign_published,
-    state_of,
-)
+from pipeline.store.protocol import WritableStore, retried
+from pipeline.store.publication import find_stored, has_same_content
 from pipeline.store.serviceable import after_leaving, find_current, is_held, now, rollback_target
 from pipeline.store.signing import UNSIGNED, Signing, last_number, require_signing, sign_stored, signature_needed
 from router.errors import SettingsInvalid
 from router.snapshot.store.protocol import Stored
 from router.snapshot.store.state import Pin, StoreState
 
-__all__ = [
-    "next_sequence",
-    "pin",
-    "publish_build",
-    "reasons_against",
-    "release",
-    "rollback",
-    "sign_published",
-    "state_of",
-    "unpin",
-    "use",
-]
-
 
 @retried
-def use(store: DecisionStore, name: str, signing: Signing = UNSIGNED) -> None:
+def use(store: WritableStore, name: str, signing: Signing = UNSIGNED) -> None:
     """Serve a snapshot, verified whole. An older one than the current counts as a rollback.
 
     A pin moves with it. Raises SnapshotInvalid where there is none of that name, or it is damaged, and SettingsInvalid
@@ -50,7 +29,7 @@ def use(store: DecisionStore, name: str, signing: Signing = UNSIGNED) -> None:
         _serve(store, find_stored(store, store.snapshots(), name), store.state(), signing)
 
 
-def rollback(store: DecisionStore, signing: Signing = UNSIGNED) -> str:
+def rollback(store: WritableStore, signing: Signing = UNSIGNED) -> str:
     """Serve the snapshot that `rollback_target` finds and return its name; builds do not publish the one left.
 
     A pin moves with it. Raises SettingsInvalid where there is nothing to roll back to, and as `use` does.
@@ -59,7 +38,7 @@ def rollback(store: DecisionStore, signing: Signing = UNSIGNED) -> str:
 
 
 @retried
-def _rollback_from(store: DecisionStore, current: str | None, signing: Signing) -> str:
+def _rollback_from(store: WritableStore, current: str | None, signing: Signing) -> str:
     """Roll back from the snapshot that the operator means, and from no other that was published meanwhile."""
     with store.locked():
         if current is None:
@@ -78,7 +57,7 @@ def _rollback_from(store: DecisionStore, current: str | None, signing: Signing) 
         return target.name
 
 
-def pin(store: DecisionStore, name: str | None, signing: Signing = UNSIGNED) -> str:
+def pin(store: WritableStore, name: str | None, signing: Signing = UNSIGNED) -> str:
     """Serve a snapshot, by default the current one, until `unpin`; return its name. Raises as `use` does."""
     name = name or store.current()
     if name is None:
@@ -88,7 +67,7 @@ def pin(store: DecisionStore, name: str | None, signing: Signing = UNSIGNED) -> 
 
 
 @retried
-def _pin(store: DecisionStore, name: str, signing: Signing) -> None:
+def _pin(store: WritableStore, name: str, signing: Signing) -> None:
     open_whole(store.local_folder(name))
     with store.locked():
         stored = find_stored(store, store.snapshots(), name)
@@ -100,7 +79,7 @@ def _pin(store: DecisionStore, name: str, signing: Signing) -> None:
 
 
 @retried
-def unpin(store: DecisionStore) -> str:
+def unpin(store: WritableStore) -> str:
     """Let builds publish again and return the snapshot that was pinned. Raises SettingsInvalid where none was."""
     with store.locked():
         state = store.state()
@@ -111,7 +90,7 @@ def unpin(store: DecisionStore) -> str:
 
 
 @retried
-def release(store: DecisionStore, name: str) -> None:
+def release(store: WritableStore, name: str) -> None:
     """Let builds publish content again that was rolled back from. Raises SettingsInvalid where it was not.
 
     `name` is a snapshot with that content, or the one that was left, which may be removed by now.
@@ -128,7 +107,7 @@ def release(store: DecisionStore, name: str) -> None:
         store.write_state(after)
 
 
-def _serve(store: DecisionStore, target: Stored, state: StoreState, signing: Signing) -> None:
+def _serve(store: WritableStore, target: Stored, state: StoreState, signing: Signing) -> None:
     """Make a snapshot current and remember what that says of it and of the one that it replaces."""
     stored = store.snapshots()
     current = find_current(stored)

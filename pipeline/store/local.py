@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
-from pipeline.store import decisions
 from pipeline.store.serviceable import removable
 from router.contract import MANIFEST, sequence_in
 from router.snapshot.store.durable import make_read_only, sync, sync_tree
@@ -22,7 +21,7 @@ _STAGING = ".building-"
 class SnapshotStore(CatalogFolder):
     """The store in the folder `<workspace>/<area>/<catalog>`. The area "snapshots" holds what serves.
 
-    It is a `DecisionStore`. One build writes at a time, which the ledger's lock ensures; any number may read.
+    One build writes at a time, which the ledger's lock ensures; any number may read.
     """
 
     def __init__(self, workspace: Path, catalog: str, area: str = "snapshots") -> None:
@@ -93,10 +92,6 @@ class SnapshotStore(CatalogFolder):
 
         current = self.current()
         return store_as_deltas(self.folder, current) if current else []
-
-    def rollback(self) -> str:
-        """Publish the newest snapshot before the current one that may serve: see `decisions.rollback`."""
-        return decisions.rollback(self)
 
     def take_sequence(self) -> int:
         """Return the next number of the workspace's area: `last_built` compares its catalogs."""

@@ -14,7 +14,7 @@ from router.snapshot.store.state import StoreState
 
 @runtime_checkable
 class WritableStore(ReadableStore, Protocol):
-    """A store that a build can write to. One build writes at a time.
+    """A store that a build can write to, one at a time, and that remembers what an operator decided: see `decisions`.
 
     A power loss may come at any time. `seal`, `publish` and `write_state` therefore return only when what they wrote
     would outlast one: on a disk after `fsync`, in a bucket after the server's answer. They raise OSError where it
@@ -46,21 +46,6 @@ class WritableStore(ReadableStore, Protocol):
         """
         ...
 
-    def rollback(self) -> str:
-        """Publish the newest older snapshot that opens and was not held back, and return its name.
-
-        Raises SettingsInvalid where there is none.
-        """
-        ...
-
-
-@runtime_checkable
-class DecisionStore(WritableStore, Protocol):
-    """A store that remembers what an operator decided, so that no build undoes it: see `decisions`.
-
-    A store without these methods works. Its builds publish again what was rolled back from, and it has no pins.
-    """
-
     def state(self) -> StoreState:
         """Return what the store remembers. Raises SnapshotInvalid where that is damaged."""
         ...
@@ -84,7 +69,7 @@ class DecisionStore(WritableStore, Protocol):
 
 
 @runtime_checkable
-class PointerStore(SignedStore, DecisionStore, Protocol):
+class PointerStore(SignedStore, WritableStore, Protocol):
     """A store that can keep a signed pointer."""
 
     def write_signed_pointer(self, text: str) -> None:

@@ -1,8 +1,8 @@
-"""What a build does with a store: take a number, and publish unless it was decided otherwise meanwhile."""
+"""What a build does with a store: publish, unless it was decided otherwise meanwhile, and sign what is published."""
 
 from dataclasses import replace
 
-from pipeline.store.protocol import DecisionStore, PointerStore, SharedStore, WritableStore, retried
+from pipeline.store.protocol import PointerStore, SharedStore, WritableStore, retried
 from pipeline.store.serviceable import find_current
 from pipeline.store.signing import last_number, sign_stored
 from router.errors import SnapshotInvalid
@@ -11,21 +11,9 @@ from router.snapshot.store.protocol import ReadableStore, Stored
 from router.snapshot.store.state import StoreState
 
 
-def state_of(store: ReadableStore) -> StoreState:
-    """Return what a store remembers; nothing where it is no `DecisionStore`."""
-    return store.state() if isinstance(store, DecisionStore) else StoreState()
-
-
-def next_sequence(store: WritableStore) -> int:
-    """Return the number of a new snapshot, larger than that of every one before it."""
-    if isinstance(store, DecisionStore):
-        return store.take_sequence()
-    return 1 + max((stored.order[0] for stored in store.snapshots()), default=0)
-
-
-def reasons_against(store: ReadableStore, catalog: str, content_hash: str, inputs_hash: str) -> tuple[str, ...]:
+def reasons_against(store: WritableStore, catalog: str, content_hash: str, inputs_hash: str) -> tuple[str, ...]:
     """Return why an operator's decisions keep a build from publishing some content; empty for what serves already."""
-    state = state_of(store)
+    state = store.state()
     if not state.pin and not state.rolled_back:
         return ()
     current = find_current(store.snapshots())
@@ -51,9 +39,6 @@ def publish_build(store: WritableStore, name: str) -> tuple[str, ...]:
     An operator may have pinned or rolled back. In a `SharedStore` another build may have published: what this one
     was compared with serves no more, unless what serves has the same content.
     """
-    if not isinstance(store, DecisionStore):
-        store.publish(name)
-        return ()
     with store.locked():
         stored = store.snapshots()
         built, current, state = find_stored(store, stored, name), find_current(stored), store.state()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.store.deltas.databases import open_whole
-from pipeline.store.protocol import DecisionStore, PointerStore, SignatureStore
+from pipeline.store.protocol import PointerStore, SignatureStore, WritableStore
 from router.contract import SIGNATURE, Manifest, read_manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.files import read_in
@@ -43,7 +43,7 @@ def sign_snapshot(folder: Path, signer: Signer) -> Statement:
     return _sign(folder, *verified[0], signer)
 
 
-def sign_in(store: DecisionStore, name: str, signer: Signer) -> None:
+def sign_in(store: WritableStore, name: str, signer: Signer) -> None:
     """Verify a stored snapshot whole, and sign it. Raises as `sign_snapshot` does."""
     with store.locked():
         sign_snapshot(store.local_folder(name), signer)
@@ -90,7 +90,7 @@ def require_signing(store: ReadableStore, target: Stored, signing: Signing) -> N
         raise SettingsInvalid(f"{store.label} cannot keep a signed pointer: it has no write_signed_pointer")
 
 
-def sign_stored(store: DecisionStore, target: Stored, signer: Signer, counter: int | None) -> None:
+def sign_stored(store: WritableStore, target: Stored, signer: Signer, counter: int | None) -> None:
     """Sign a stored snapshot. With `counter`, also write the pointer that makes it the newest of its catalog."""
     folder = store.local_folder(target.name)
     statement = sign_manifest(folder, signer)

@@ -150,14 +150,14 @@ def _publish_when_told(folder: Path, url: str, variables: Mapping[str, str], num
 
 def _publish(store: Any, content: str) -> tuple[str, str]:
     """Publish as a build does; return the name and the reason why it does not serve, empty where it does."""
-    from pipeline.store import decisions
+    from pipeline.store.publication import publish_build
     from router.contract import Manifest
 
     content_hash = hashlib.sha256(content.encode()).hexdigest()
     name = ""
     try:
         store.begin_build()
-        sequence = decisions.next_sequence(store)
+        sequence = store.take_sequence()
         with store.staging(content_hash) as staged:
             name = staged.name.removeprefix(".building-")
             (staged / _ONE_FILE).write_text(name, encoding="utf-8")
@@ -166,7 +166,7 @@ def _publish(store: Any, content: str) -> tuple[str, str]:
                 name, CATALOG, "", content_hash, {"format": 5}, (), None, {}, {}, {}, "", files, sequence=sequence
             ).write(staged)
             store.seal(staged)
-        reasons = decisions.publish_build(store, name)
+        reasons = publish_build(store, name)
     except OSError as error:
         return name, f"{type(error).__name__}: {str(error).partition('(')[0]}"
     return name, _SNAPSHOT.sub("another snapshot", "; ".join(reasons))

@@ -1,11 +1,10 @@
 """Stores of every kind, and how a snapshot gets into one."""
 
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from pipeline.store import DecisionStore, SnapshotStore, decisions
+from pipeline.store import SnapshotStore, WritableStore
 from pipeline.store.bucket.store import BucketStore
 from tests.support.object_storage import Bucket
 
@@ -17,7 +16,7 @@ _METHODS = (
 
 
 class OwnStore:
-    """A store as a user writes one: it has the methods of a `DecisionStore`, and nothing else of the folder's."""
+    """A store as a user writes one: it has the methods of a `WritableStore`, and nothing else of the folder's."""
 
     label = "own://office"
 
@@ -25,20 +24,19 @@ class OwnStore:
         self.kept = SnapshotStore(folder, "office")
         for name in _METHODS:
             setattr(self, name, getattr(self.kept, name))
-        self.rollback = partial(decisions.rollback, cast(Any, self))
 
 
-def empty_store(kind: str, folder: Path, bucket: Bucket) -> DecisionStore:
+def empty_store(kind: str, folder: Path, bucket: Bucket) -> WritableStore:
     """Return an empty store of a kind, of the catalog "office". The environment names the bucket's server."""
     if kind == "folder":
         return SnapshotStore(folder, "office")
     if kind == "own":
-        return cast(DecisionStore, OwnStore(folder / "local"))
+        return cast(WritableStore, OwnStore(folder / "local"))
     address = f"{bucket.url}/catalogs/office" if kind == "bucket" else f"file://{folder}/bucket/office"
     return BucketStore(address, folder / "cache/snapshots/office")
 
 
-def put(store: DecisionStore, folder: Path) -> None:
+def put(store: WritableStore, folder: Path) -> None:
     """Put a snapshot's folder into a store of any kind, under its own name."""
     if isinstance(store, BucketStore):
         store.upload(folder)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pipeline.store import decisions
 from pipeline.store.bucket.cached_catalog import CachedCatalog
 from pipeline.store.bucket.sweeping import due, remove_manifests, sweep_files
-from pipeline.store.bucket.uploading import SnapshotUpload, ToldBytes, UploadProgress, add_signatures, relied_on
+from pipeline.store.bucket.uploading import SnapshotUpload, UploadProgress, add_signatures, megabytes_told, relied_on
 from pipeline.store.deltas.databases import open_whole
 from pipeline.store.protocol import retried
+from pipeline.store.publication import publish_build
 from pipeline.store.serviceable import find_current, removable
 from router.contract import SIGNATURE, Manifest
 from router.errors import SettingsInvalid, SnapshotInvalid
@@ -121,10 +121,10 @@ class BucketStore(CachedCatalog):
         others = self._remote.names(head.named | self._sealed) - set(head.removed) - {name}
         young = self._now() - self._grace / 2
         upload = SnapshotUpload(self._remote, folder, relied_on(self._remote, others), young, again=again)
-        with ToldBytes(self._progress, upload.size) as told:
-            if (folder / SIGNATURE).is_file():
-                add_signatures(self.objects, name, (folder / SIGNATURE).read_bytes())
-            upload.run(told.add)
+        sent = megabytes_told(self._progress, upload.size)
+        if (folder / SIGNATURE).is_file():
+            add_signatures(self.objects, name, (folder / SIGNATURE).read_bytes())
+        upload.run(sent)
         self._sealed.add(name)
 
     def publish(self, snapshot: str) -> None:
@@ -163,10 +163,6 @@ class BucketStore(CachedCatalog):
             sequence = 1 + max(state.sequence, self.cache.last_number(), *stored, 0)
             self.write_state(replace(state, sequence=sequence))
         return sequence
-
-    def rollback(self) -> str:
-        """Publish the newest snapshot before the current one that may serve: see `decisions.rollback`."""
-        return decisions.rollback(self)
 
     def retain(self, keep: int) -> list[str]:
         """Take the snapshots that `removable` names from the list, and return their names, sorted.
@@ -227,7 +223,7 @@ def push(store: BucketStore, folder: Path, *, again: bool = False) -> tuple[str,
     store.upload(folder, again=again)
     if reasons := _reasons_against(store, manifest):
         return reasons
-    return decisions.publish_build(store, manifest.snapshot)
+    return publish_build(store, manifest.snapshot)
 
 
 def _require_catalog(store: BucketStore, folder: Path, manifest: Manifest) -> None:

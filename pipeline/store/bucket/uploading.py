@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from pipeline.store.bucket.sweeping import contents
 from pipeline.store.protocol import retried
@@ -30,6 +29,7 @@ from router.snapshot.store.bucket.remote import RemoteCatalog
 _AT_ONCE = 4  # files; each holds a few parts of 8 MiB in memory
 _CHECKS = 3
 _BLOCK = 1 << 20
+_MEGABYTE = 1_000_000
 
 Sent = Callable[[int], None]
 
@@ -147,10 +147,6 @@ def _files(folder: Path, checksums: Mapping[str, str]) -> list[_File]:
     return sorted(by_content.values(), key=lambda file: (-file.size, file.name))
 
 
-_STAGE = "upload"
-_MEGABYTE = 1_000_000
-
-
 class UploadProgress(Protocol):
     """Hears of an upload, in megabytes. A build's progress is one."""
 
@@ -163,36 +159,24 @@ class UploadProgress(Protocol):
         ...
 
 
-class ToldBytes:
-    """Counts bytes from any thread, and tells whole megabytes, one thread at a time. `total` is in bytes."""
+def megabytes_told(progress: UploadProgress | None, total: int) -> Sent:
+    """Begin the upload of `total` bytes, and return what counts bytes from any thread and tells whole megabytes."""
+    if progress is None:
+        return lambda _: None
+    progress.start("upload", last := -(-total // _MEGABYTE))
+    lock, counted, told = threading.Lock(), 0, 0
 
-    def __init__(self, progress: UploadProgress | None, total: int) -> None:
-        self._progress = progress
-        self._total = -(-total // _MEGABYTE)
-        self._bytes = self._announced = 0
-        self._lock = threading.Lock()
+    def add(count: int) -> None:
+        nonlocal counted, told
+        with lock:
+            counted += count
+            # What is sent twice does not count beyond the total.
+            megabytes = last if counted >= total else counted // _MEGABYTE
+            if megabytes > told:
+                progress.advance(megabytes - told)
+                told = megabytes
 
-    def __enter__(self) -> Self:
-        if self._progress is not None:
-            self._progress.start(_STAGE, self._total)
-        return self
-
-    def add(self, count: int) -> None:
-        """Count bytes; what is sent twice does not count beyond the total."""
-        with self._lock:
-            self._bytes += count
-            self._tell(min(self._bytes // _MEGABYTE, self._total))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self._tell(self._total)
-
-    def _tell(self, megabytes: int) -> None:
-        if self._progress is not None and megabytes > self._announced:
-            self._progress.advance(megabytes - self._announced)
-        self._announced = max(self._announced, megabytes)
+    return add
 
 
 @retried

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store import DecisionStore
+from pipeline.store import WritableStore
 from tests.support.object_storage import Bucket
 from tests.support.stores import KINDS, empty_store
 
@@ -16,7 +16,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def empty(kind: str, tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> DecisionStore:
+def empty(kind: str, tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> WritableStore:
     """An empty store of that kind. A bucket is one of an S3 server."""
     for variable, value in bucket.environment.items():
         monkeypatch.setenv(variable, value)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.store import DecisionStore, decisions
+from pipeline.store import WritableStore, decisions, publication
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.store import ReadableStore
 from tests.support.publishing import Publications, corrupt
 from tests.support.stores import put
 
-Stocked = Callable[..., DecisionStore]
+Stocked = Callable[..., WritableStore]
 
 
 @pytest.fixture(params=["folder", "own", "bucket"])
@@ -20,13 +20,13 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def stocked(empty: DecisionStore, tmp_path: Path, thinnest: Path) -> Stocked:
+def stocked(empty: WritableStore, tmp_path: Path, thinnest: Path) -> Stocked:
     """Stock a store with snapshots, oldest first and named by their content; the last is current.
 
     A fault is "held" or "damaged", by name.
     """
 
-    def stock(*contents: str, **faults: str) -> DecisionStore:
+    def stock(*contents: str, **faults: str) -> WritableStore:
         built = Publications(tmp_path / "built", thinnest)
         for sequence, content in enumerate(contents, 1):
             folder = built.add(
@@ -51,12 +51,12 @@ def named(store: ReadableStore, content: str) -> str:
     return next(stored.name for stored in store.snapshots() if stored.name.endswith(f"-{content}"))
 
 
-def serving(store: DecisionStore) -> str:
+def serving(store: WritableStore) -> str:
     return str(store.current()).partition("-")[2]
 
 
-def reasons(store: DecisionStore, content: str, inputs: str | None = None) -> tuple[str, ...]:
-    return decisions.reasons_against(store, "office", content * 64, inputs or f"inputs of {content}")
+def reasons(store: WritableStore, content: str, inputs: str | None = None) -> tuple[str, ...]:
+    return publication.reasons_against(store, "office", content * 64, inputs or f"inputs of {content}")
 
 
 def test_each_rollback_goes_one_further_back_by_number_and_not_by_name(stocked: Stocked) -> None:
@@ -90,7 +90,7 @@ def test_a_decision_that_was_killed_midway_changes_nothing(stocked: Stocked, mon
         with pytest.raises(KeyboardInterrupt):
             decisions.rollback(store)
     assert serving(store) == "b" and not reasons(store, "b")
-    assert decisions.publish_build(store, named(store, "c")) == ()
+    assert publication.publish_build(store, named(store, "c")) == ()
     assert not reasons(store, "b")  # it was never rolled back from
 
 
@@ -119,7 +119,7 @@ def test_content_that_was_left_is_held_until_it_is_released_or_used(stocked: Sto
     assert f"quartermaster snapshots office --release {left}" in reason
     assert reasons(store, "a") == reasons(store, "x") == ()
     assert reasons(store, "x", "inputs of b"), "what else was made of the same inputs"
-    assert "rolled back from" in decisions.publish_build(store, left)[0] and serving(store) == "a"
+    assert "rolled back from" in publication.publish_build(store, left)[0] and serving(store) == "a"
     decisions.release(store, left)
     assert reasons(store, "b") == ()
     with pytest.raises(SettingsInvalid, match="was not rolled back from; rolled back from: none"):
@@ -155,10 +155,10 @@ def test_a_build_does_not_publish_over_a_pin_which_moves_with_what_an_operator_s
     decisions.rollback(store)
     pin = store.state().pin
     assert pin and pin.snapshot == store.current() == named(store, "b")
-    (reason,) = decisions.publish_build(store, named(store, "a"))
+    (reason,) = publication.publish_build(store, named(store, "a"))
     assert "is pinned since 20" in reason and "quartermaster snapshots office --unpin" in reason
     assert serving(store) == "b" and not reasons(store, "b")
     assert decisions.unpin(store) == store.current()
-    assert decisions.publish_build(store, named(store, "a")) == () and serving(store) == "a"
+    assert publication.publish_build(store, named(store, "a")) == () and serving(store) == "a"
     with pytest.raises(SettingsInvalid, match="no pinned snapshot"):
         decisions.unpin(store)

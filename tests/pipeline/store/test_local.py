@@ -105,7 +105,7 @@ def test_the_newest_snapshot_of_another_format_is_still_the_newest(built: Public
     newer = built.add("20260101T000000Z-bbbbbbbb", sequence=2, versions={"format": FORMAT_VERSION + 1}).name
     store.publish(newer)
     assert [stored.name for stored in store.snapshots()] == [newer, older]
-    assert store.rollback() == older
+    assert decisions.rollback(store) == older
 
 
 @pytest.mark.parametrize("damage", ["manifest breaks off", "folder is gone"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline.store import Signing as By
-from pipeline.store import SnapshotStore, decisions, sign_manifest, sign_snapshot
+from pipeline.store import SnapshotStore, decisions, publication, sign_manifest, sign_snapshot
 from pipeline.store.private_keys import generate
 from quartermaster.serving.http.metrics import Metrics
 from router import Router, SettingsInvalid, SnapshotInvalid, SnapshotUntrusted
@@ -202,9 +202,9 @@ def test_a_build_that_a_rollback_overtook_is_signed_as_newest(office: SignedOffi
     store.publish("third")  # a build that took number 3 before the rollback took 4
     with pytest.raises(SnapshotUntrusted):
         router.reload()
-    decisions.sign_published(store, "third", office.signer)
+    publication.sign_published(store, "third", office.signer)
     assert router.reload() and router.manifest.snapshot == "third"
-    number = decisions.next_sequence(store)
+    number = store.take_sequence()
     assert number == 6
     office.signed("fourth", sequence=number)
     office.publish("fourth")
@@ -221,7 +221,7 @@ def test_without_a_key_a_rollback_must_be_wanted(office: SignedOffice, store: Sn
         (office.folder / name / SIGNATURE).unlink()
     (office.folder / POINTER_SIGNATURE).unlink(missing_ok=True)
     decisions.release(store, "second")
-    assert store.rollback() == "first"
+    assert decisions.rollback(store) == "first"
 
 
 def test_a_held_snapshot_serves_once_it_is_signed(office: SignedOffice, store: SnapshotStore) -> None:

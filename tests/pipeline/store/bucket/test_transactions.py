@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.store import decisions
+from pipeline.store import decisions, publication
 from pipeline.store.bucket.store import BucketStore
 from pipeline.store.serviceable import is_held
 from router.errors import SettingsInvalid, SnapshotInvalid
@@ -33,7 +33,7 @@ def stocked(stores: Stores, tmp_path: Path) -> BucketStore:
         fields = {"content_hash": name * 64, "inputs_hash": name}
         store.upload(write_bare_snapshot(tmp_path / "built" / name, {"x": name.encode()}, sequence=number, **fields))
     store.begin_build()
-    assert decisions.publish_build(store, "a") == ()
+    assert publication.publish_build(store, "a") == ()
     return store
 
 
@@ -94,9 +94,9 @@ def test_what_another_build_overtook_counts_as_held(stocked: BucketStore, stores
         store.begin_build()
     same = {"content_hash": "c" * 64, "inputs_hash": "c"}
     stocked.upload(write_bare_snapshot(tmp_path / "built/d", {"x": b"c"}, sequence=4, **same))
-    assert decisions.publish_build(other, "c") == ()
-    assert decisions.publish_build(stocked, "b") and held() == ["b"]
-    assert decisions.publish_build(stocked, "d") == ()
+    assert publication.publish_build(other, "c") == ()
+    assert publication.publish_build(stocked, "b") and held() == ["b"]
+    assert publication.publish_build(stocked, "d") == ()
     stocked.publish("b")
     assert held() == [], "an operator chose it"
 
@@ -121,7 +121,7 @@ def test_no_publication_of_builds_at_once_is_lost(stocked: BucketStore, stores: 
                 store.upload(write_bare_snapshot(path, {"x": b"x"}, content_hash=path.name, sequence=100 + turn))
                 store.begin_build()
             names = [f"{name}-{turn}" for name in machines]
-            held = list(pool.map(decisions.publish_build, machines.values(), names))
+            held = list(pool.map(publication.publish_build, machines.values(), names))
             (winner,) = [name for name, reasons in zip(names, held, strict=True) if not reasons]
             assert stocked.current() == winner
             assert all(f"{winner} serves since" in reason for reasons in held for reason in reasons)
@@ -140,7 +140,7 @@ def test_a_build_is_held_where_another_published_in_the_instant_of_its_publicati
         publish(name)
 
     monkeypatch.setattr(stocked, "publish", publish_late)
-    (reason,) = decisions.publish_build(stocked, "b")
+    (reason,) = publication.publish_build(stocked, "b")
     assert "c serves since this build began, and it was compared with a" in reason
     assert other.current() == "c"
 
