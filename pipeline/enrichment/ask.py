@@ -13,7 +13,6 @@ from pipeline.enrichment import prompt
 from pipeline.enrichment.checking import NewAnswers, check, checks_of, refusal, screen_answer
 from pipeline.enrichment.context import Enrichment, EnrichmentContext
 from pipeline.enrichment.generator import (
-    GeneratedExpansion,
     GenerationFailure,
     Generator,
     Outcome,
@@ -23,8 +22,9 @@ from pipeline.enrichment.generator import (
 from pipeline.enrichment.known_answers import known_answers
 from pipeline.enrichment.waiting import leave_waiting
 from pipeline.errors import QuartermasterError, RunAborted
-from pipeline.ledger import LedgerEntry, LedgerQuestion, explained
+from pipeline.ledger import LedgerQuestion, explained, storable
 from router.expansion import Expansion
+from router.fingerprint import canonical_json
 
 _TICK_S = 0.2  # a wait in C hears no interruption of another thread
 
@@ -159,16 +159,23 @@ def _ask(
 
 def ledger_entry(
     outcome: Outcome, generator: Generator, *, key: str, record_hash: str, prompt_version: int
-) -> LedgerEntry:
+) -> dict[str, Any]:
     """Return a generator's outcome as the ledger stores it."""
-    usage = outcome.usage
-    if isinstance(outcome, GeneratedExpansion):
-        what: dict[str, Any] = {"expansion": outcome.expansion.to_json()}
-    else:
-        what = {"kind": outcome.kind, "message": outcome.message}
-    names = outcome.tool_id, generator.name, generator.model, prompt_version
-    counts = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens, usage.cost_usd
-    return LedgerEntry(key, record_hash, *names, *counts, completion=outcome.completion, **what)
+    row = {
+        "expansion_key": key,
+        "record_hash": record_hash,
+        "tool_id": outcome.tool_id,
+        "generator": generator.name,
+        "model": generator.model,
+        "prompt_tokens": outcome.usage.prompt_tokens,
+        "cached_tokens": outcome.usage.cached_tokens,
+        "completion_tokens": outcome.usage.completion_tokens,
+        "cost_usd": outcome.usage.cost_usd,
+        "completion": storable(outcome.completion) or None,
+    }
+    if isinstance(outcome, GenerationFailure):
+        return {**row, "kind": outcome.kind, "message": storable(outcome.message)}
+    return {**row, "prompt_version": prompt_version, "expansion": canonical_json(outcome.expansion.to_json())}
 
 
 def _add(into: Enrichment, alike: Sequence[Question], generator: Generator, outcome: Outcome) -> None:

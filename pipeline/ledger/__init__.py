@@ -10,7 +10,7 @@ files, `lock` waits for the process that has them, `backups` keeps and restores 
 operator does.
 """
 
-from pipeline.ledger.answers import EarlierAnswer, LedgerEntry, LedgerQuestion
+from pipeline.ledger.answers import EarlierAnswer, LedgerQuestion, storable
 from pipeline.ledger.batches import Batch, BatchRequest
 from pipeline.ledger.database import CONNECTION, LedgerDamaged, explained
 from pipeline.ledger.ledger import Ledger
@@ -27,8 +27,8 @@ __all__ = [
     "KnownSource",
     "Ledger",
     "LedgerDamaged",
-    "LedgerEntry",
     "LedgerQuestion",
     "QuarantinedTool",
     "explained",
+    "storable",
 ]

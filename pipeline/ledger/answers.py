@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
-
-import pyarrow as pa
 
 from pipeline.ledger.database import GIVEN, Database, utc_now
 from router.fingerprint import canonical_json, fingerprint
@@ -20,29 +18,6 @@ _OF_CATALOG = """
 
 
 _REFUSED = "(refused_by IS NOT NULL AND checks = $checks)"
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """A generator's outcome for one tool: an `expansion` as JSON, or the `kind` and `message` of its failure.
-
-    `completion` is the text that a model wrote, empty where none did.
-    """
-
-    expansion_key: str
-    record_hash: str
-    tool_id: str
-    generator: str
-    model: str
-    prompt_version: int
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    expansion: Mapping[str, Any] | None = None
-    kind: str = ""
-    message: str = ""
-    completion: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +64,15 @@ class Answers(Database):
         )
         return {key: json.loads(text) for key, text in rows}
 
-    def put_entries(self, run: int, entries: Sequence[LedgerEntry]) -> None:
-        """Store answers and failures with what they cost: all of them, or none where that fails."""
-        rows = [
-            {
-                **asdict(one),
-                "expansion": None if one.expansion is None else canonical_json(one.expansion),
-                "message": storable(one.message),
-                "completion": storable(one.completion) or None,
-            }
-            for one in entries
-        ]
-        if not rows:
-            return
-        with self.transaction(), self.named(pa.Table.from_pylist(rows)) as name:
-            for table, others, kind in (
-                ("expansions", "kind, message", "NOT NULL"),
-                ("failures", "prompt_version, expansion", "NULL"),
-            ):
-                self.execute(
-                    f"INSERT INTO {table} BY NAME SELECT * EXCLUDE ({others}), $run AS run_id, $now AS created_at "
-                    f"FROM {name} WHERE expansion IS {kind}",
-                    {"run": run, "now": utc_now()},
-                )
+    def put_entries(self, run: int, outcomes: Sequence[Mapping[str, Any]]) -> None:
+        """Store outcomes with what they cost: all of them, or none where that fails.
+
+        Each has columns of `expansions`, and there `expansion` as JSON; or of `failures`, and there the `kind`.
+        """
+        with self.transaction():
+            for table, column in (("expansions", "expansion"), ("failures", "kind")):
+                rows = [one for one in outcomes if column in one]
+                self.insert(table, rows, run_id=run, created_at=utc_now())
 
     def put_questions(self, run: int, questions: Sequence[LedgerQuestion]) -> None:
         """Store questions that are not stored yet, and their instructions."""

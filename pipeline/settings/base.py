@@ -1,11 +1,10 @@
 """The base of every section of the settings, and durations: a number with its unit, such as "7d", or ISO 8601."""
 
 import re
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -18,17 +17,6 @@ class Section(BaseModel):
 
     # Without use_attribute_docstrings: each start of the program would parse the source of every section, 60 ms.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
-
-    removed: ClassVar[Mapping[str, str]] = {}
-    """Settings that the section had once, each with what to do in its place."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_none_of_the_removed(cls, values: Any) -> Any:
-        for name, instead in cls.removed.items() if isinstance(values, Mapping) else ():
-            if name in values:
-                raise ValueError(instead)
-        return values
 
 
 _UNITS = {"w": "weeks", "d": "days", "h": "hours", "m": "minutes", "s": "seconds"}

@@ -1,7 +1,7 @@
 """Who writes the expansions, at which limits and prices, and how their phrases are judged."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
@@ -37,8 +37,6 @@ class BatchSettings(Section):
 
 class EnrichmentSettings(Section):
     """Who writes the expansions, how fast, and at what price."""
-
-    removed: ClassVar = {"fallback": "a tool without an expansion has the lexicon's words: remove the setting"}
 
     generator: Literal["auto", "openai", "none"] = "auto"
     """Who writes. `openai` is any server with OpenAI's chat API; `auto` is `openai` where a key or a base URL is set;
@@ -85,11 +83,6 @@ class EnrichmentSettings(Section):
         default_factory=lambda: {"gpt-5-mini": Price(input=0.25, cached=0.025, output=2.0)}
     )
     """Prices by model."""
-
-    @field_validator("generator", mode="before")
-    @classmethod
-    def _renamed(cls, value: Any) -> Any:
-        return "none" if value == "lexicon" else value  # as earlier versions had it
 
     @field_validator("languages", mode="before")
     @classmethod

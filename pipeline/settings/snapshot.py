@@ -1,10 +1,9 @@
 """What a snapshot is made with and when it serves: encoder, learning, recipe, gates."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,10 +19,6 @@ CandidateEngine = Literal["faiss", "lancedb"]
 
 class VectorSettings(Section):
     """The encoder, which turns texts into vectors."""
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "preferred": '"auto" asks the hub for nothing any more: name the model in vectors.encoder. See docs/models.md'
-    }
 
     encoder: str = "auto"
     """`bge`, `bge-base`, `bge-large`, `multilingual`, a sentence-transformers model by its id on the hub (`id@revision`
@@ -46,11 +41,6 @@ class VectorSettings(Section):
 
 class TuningSettings(Section):
     """What a build learns from the catalog itself, and from its use."""
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "encoder": "builds no longer train an encoder: remove `encoder`, train one with `quartermaster train`, and "
-        "name its folder in vectors.encoder. See docs/training.md"
-    }
 
     adapter: bool = True
     """Learn the query adapter from the written phrases."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -122,11 +122,6 @@ class SourceSettings(Section):
     `headers` go only to the `url`, `env` to the `command`; in their values, in `oauth` and in `url` the environment
     fills in `${VARIABLE}` when the source is read.
     """
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "sse": "sse: the deprecated HTTP+SSE transport is not read any more. Give the server's address of streamable "
-        'HTTP, often /mcp, or a command that bridges to it, such as command = ["npx", "mcp-remote", "URL"]'
-    }
 
     format: SourceFormat | None = None
     """The source format; by default the content decides."""

@@ -131,16 +131,20 @@ def _bars(progress: Progress) -> type[tqdm]:
 
 
 def _check(model: str, folder: Path) -> None:
-    """Raise RunAborted where a large file is not the one that the hub has, and remove it."""
+    """Raise RunAborted where a large file is not the one that the hub has, and remove it where that is allowed."""
     blobs = {path: path.resolve() for path in folder.rglob("*") if path.is_file()}
     known = {path: blob.name for path, blob in blobs.items() if len(blob.name) == _SHA256}
     for path, digest in checksums_of(known).items():
         if digest != known[path]:
-            blobs[path].unlink()
-            path.unlink()
+            way_out = "It was removed: the next build downloads it again"
+            try:
+                blobs[path].unlink()
+                path.unlink()
+            except OSError as error:
+                way_out = f"Remove {blobs[path]}, or set HF_HOME to a folder that can be written ({error.strerror})"
             raise RunAborted(
-                f"{path.name} of {model} is damaged: its sha256 is {digest[:12]}…, the hub has {known[path][:12]}…. It "
-                "was removed: the next build downloads it again"
+                f"{path.name} of {model} is damaged: its sha256 is {digest[:12]}…, the hub has {known[path][:12]}…. "
+                f"{way_out}"
             )
 
 

@@ -1,6 +1,7 @@
 """Chooses the encoder model of a build and finds its files."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -52,9 +53,28 @@ def resolve_encoder(
     find = partial(_find, progress=progress, may_ask=not is_auto)
     try:
         model = describe_model(wanted, find(wanted), settings.query_prefix, find)
+        if is_auto and serving is not None and model.revision != serving.revision:
+            model = _of_revision(model, serving.revision, settings.query_prefix, find, progress)
     except EncoderInvalid as error:
         raise RunAborted(str(error)) from error
     return model if settings.document_prefix is None else replace(model, document_prefix=settings.document_prefix)
+
+
+def _of_revision(
+    model: EncoderModel, revision: str, query_prefix: str | None, find: Callable[[str], Path], progress: Progress
+) -> EncoderModel:
+    """Return a model of the hub's cache by the commit that has a revision: another program may have moved the branch.
+
+    Where there is no such commit, and for a model that is not of the hub, it is the model as it is, which is noted.
+    """
+    commits, name = model.saved_in.parent, model.name.partition("@")[0]
+    for commit in sorted(commits.iterdir()) if commits.name == "snapshots" else ():
+        with suppress(EncoderInvalid, RunAborted):
+            found = describe_model(model.name, find(f"{name}@{commit.name}"), query_prefix, find)
+            if found.revision == revision:
+                return found
+    progress.note(f"the files of {model.name} are others than those of the snapshot that serves: all is embedded anew")
+    return model
 
 
 def _find(wanted: str, progress: Progress, may_ask: bool) -> Path:

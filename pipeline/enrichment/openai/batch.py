@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from threading import Event
+from typing import Any
 
 from openai.types import Batch as ServerBatch
 
@@ -24,7 +25,7 @@ from pipeline.enrichment.openai.chat import ABORTING, TRANSIENT, Completion, Fau
 from pipeline.enrichment.openai.model import CHECK_MODEL, MAX_UNUSABLE, ModelGenerator
 from pipeline.enrichment.prompt import echo
 from pipeline.errors import RunAborted, Unavailable
-from pipeline.ledger import Batch, BatchRequest, Ledger, LedgerEntry
+from pipeline.ledger import Batch, BatchRequest, Ledger
 from pipeline.ledger.database import utc_now
 from pipeline.records import record_hash
 from pipeline.settings import EnrichmentSettings
@@ -280,7 +281,7 @@ class _Session:
     def _read(self, completion: Completion, question: Question) -> Outcome:
         return read_answer(completion, question, self._generator.usage(completion, question, batch=True))
 
-    def _unclaimed_entries(self, batch: Batch, results: Mapping[str, Completion]) -> Iterator[LedgerEntry]:
+    def _unclaimed_entries(self, batch: Batch, results: Mapping[str, Completion]) -> Iterator[Mapping[str, Any]]:
         """Yield answers that no question asks for any more as the ledger stores them: they were paid for."""
         requests = [self._batches[batch][key] for key in results]
         # The record may be gone: reading the answer takes no more than its name.

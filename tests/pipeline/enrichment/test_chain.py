@@ -23,7 +23,6 @@ _AHEAD: dict[str, Any] = {"expansions": "ahead/e.jsonl"}
         ({"base_url": "http://127.0.0.1:1/v1"}, ["openai"]),
         ({"api_key": "sk-1", "mode": "batch"}, ["openai"]),
         ({"api_key": "sk-1", "generator": "none"}, []),
-        ({"api_key": "sk-1", "generator": "lexicon"}, []),  # as earlier versions called it
         ({"generator": "openai"}, ["openai"]),
         ({**_AHEAD, "generator": "none"}, ["file"]),
     ],

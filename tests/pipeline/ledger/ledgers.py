@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from pipeline.ledger import LEDGER_FILE, Ledger, LedgerEntry
+from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.settings import LedgerSettings
 from tests.support.places import ROOT
 
@@ -33,10 +33,12 @@ with duckdb.connect(sys.argv[1] + "/ledger.duckdb", read_only=True):
 """
 
 
-def entry(key: str = "k", **fields: Any) -> LedgerEntry:
-    """Return a paid answer under a key."""
-    said: dict[str, Any] = {"expansion": {"user_phrases": ["do it"]}, "cost_usd": 0.5, **fields}
-    return LedgerEntry(key, f"hash of {key}", f"tool {key}", "openai", "gpt", 1, 10, 4, 2, **said)
+def entry(key: str = "k", **columns: Any) -> dict[str, Any]:
+    """Return a paid answer under a key as a row; with a `kind`, a failure."""
+    names = {"expansion_key": key, "record_hash": f"hash of {key}", "tool_id": f"tool {key}", "generator": "openai"}
+    counts = {"model": "gpt", "prompt_tokens": 10, "cached_tokens": 4, "completion_tokens": 2, "cost_usd": 0.5}
+    answer = {} if "kind" in columns else {"prompt_version": 1, "expansion": '{"user_phrases": ["do it"]}'}
+    return {**names, **counts, **answer, **columns}
 
 
 def fill(workspace: Path, *keys: str) -> None:

@@ -1,7 +1,6 @@
 """The ledger: a real DuckDB file, one writer."""
 
 import json
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -81,10 +80,10 @@ def test_the_answer_given_first_is_found_by_its_key_and_a_failure_is_kept_with_i
     tmp_path: Path,
 ) -> None:
     answer = {"when_to_use": "Now.", "user_phrases": ["顧客 \u2028 \x00 \"'", "two"]}
-    shape = entry("b", expansion=None, kind="shape", message="half \ud83d pair")
-    late = entry("c", expansion=None, kind="timeout", message="顧客", cost_usd=None)
+    shape = entry("b", kind="shape", message="half ? pair")
+    late = entry("c", kind="timeout", message="顧客", cost_usd=None)
     with Ledger.open(tmp_path) as ledger:
-        ledger.answers.put_entries(7, [entry("a", expansion=answer), shape, late])
+        ledger.answers.put_entries(7, [entry("a", expansion=json.dumps(answer)), shape, late])
         ledger.answers.put_entries(8, [entry("a")])
         assert ledger.answers.expansions(["a", "b", "unknown"]) == {"a": answer}
         assert ledger.answers.expansions([]) == {} and ledger.answers.expansions(key for key in ("a",)) == {"a": answer}
@@ -142,7 +141,7 @@ def test_answers_and_failures_are_stored_together_or_not_at_all(
             raise duckdb.IOException("no space left on device")
         execute(self, statement, *rest)
 
-    entries = [entry("a"), entry("b", expansion=None, kind="shape")]
+    entries = [entry("a"), entry("b", kind="shape")]
     with Ledger.open(tmp_path) as ledger:
         with monkeypatch.context() as patch, pytest.raises(duckdb.IOException):
             patch.setattr(Database, "execute", full)
@@ -163,7 +162,7 @@ def test_the_newest_answer_is_that_of_the_latest_run_whatever_the_clock_said(
         for key, year in (("ahead", 2099), ("right", 2026)):
             run = ledger.start_run("office")
             monkeypatch.setattr("pipeline.ledger.answers.utc_now", lambda year=year: datetime(year, 1, 1))
-            ledger.answers.put_entries(run, [replace(entry(key), tool_id="mail")])
+            ledger.answers.put_entries(run, [entry(key, tool_id="mail")])
         assert [answer.expansion_key for answer in ledger.answers.earlier_answers("office", ["mail"])] == [
             "right",
             "ahead",

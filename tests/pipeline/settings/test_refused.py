@@ -32,10 +32,6 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
         (f"{SOURCE}[enrichment.batch]\npol_s = 1", 'enrichment.batch.pol_s: unknown setting, did you mean "poll_s"?'),
         (f"{SOURCE}[source.oauth]\nclientid = 'x'", 'source 1: oauth.clientid: unknown setting, did you mean "client'),
         (f"folder = 'x'\n{SOURCE}", "folder cannot be set: it is the folder of the catalog itself"),
-        (
-            f"{SOURCE}[tuning]\nencoder = 'finetune'",
-            "tuning: builds no longer train an encoder: remove `encoder`, train",
-        ),
         # Values.
         (f"{SOURCE}[publish]\nkeep = 0", "publish.keep is 0: it must be at least 1"),
         (f"{SOURCE}[publish]\nkeep = 1.5", "publish.keep is 1.5: it must be a whole number"),
@@ -46,10 +42,6 @@ def _refusal(folder: Path, text: str, over: dict[str, dict[str, Any]] | None = N
         (
             f"{SOURCE}[vectors]\nprecision = 'fp16'",
             "vectors.precision is \"fp16\": it must be 'auto', 'fp32' or 'int8'",
-        ),
-        (
-            f"{SOURCE}[enrichment]\nfallback = 'none'",
-            "enrichment: a tool without an expansion has the lexicon",
         ),
         (f"{SOURCE}[enrichment]\ntimeout_s = 0", "enrichment.timeout_s is 0: it must be more than 0"),
         (f"{SOURCE}[enrichment.prices.m]\ninput = 1\ncached = 1", "enrichment.prices.m.output is missing"),
@@ -164,7 +156,6 @@ def test_a_wrong_hook_is_refused_and_counts_as_none_where_nothing_can_be_loaded(
         ({"path": "a.json", "headers": {"X": "y"}}, "headers are for a url"),
         ({"path": "a.json", "env": {"X": "y"}}, "env is for a command or python"),
         ({"command": ["x"], "oauth": {}}, "oauth are for a url"),
-        ({"url": "https://x/sse", "sse": True}, "the deprecated HTTP+SSE transport is not read any more"),
         ({"url": "http://x", "format": "openapi", "oauth": {}}, "oauth is for an MCP server"),
         ({"url": "http://x", "oauth": {}, "headers": {"authorization": "x"}}, "leave one of the two out"),
         ({"url": "http://x", "headers": {"Host": "y"}}, "this header is set by the program itself"),

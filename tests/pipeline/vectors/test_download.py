@@ -2,19 +2,22 @@
 
 import errno
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from huggingface_hub import constants, file_download
+from huggingface_hub import constants, file_download, snapshot_download
 
 from pipeline.encoders.export import describe_model
 from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
+from pipeline.settings import VectorSettings
 from pipeline.vectors import download
 from pipeline.vectors.download import find_on_hub
+from pipeline.vectors.model import resolve_encoder
 from tests.support.hub import Hub, connected
 from tests.support.notes import Notes
 from tests.support.small_encoder import save
@@ -147,3 +150,36 @@ def test_another_revision_is_noticed_and_taken_only_by_name(hub: Hub, tmp_path: 
     assert hub.asked == []  # a commit does not change
     with pytest.raises(RunAborted, match=r"'acme/small@v9' is not .* Revision Not Found"):
         find_on_hub(f"{MODEL}@v9", heard)
+
+
+def test_auto_keeps_the_commit_that_serves_though_another_program_moved_the_branch(hub: Hub, tmp_path: Path) -> None:
+    heard = Heard()
+    first = resolve_encoder(VectorSettings(encoder=MODEL), heard)
+    hub.publish(MODEL, save(tmp_path / "second", seed=2), SECOND)
+    assert first is not None and snapshot_download(MODEL).endswith(SECOND)
+    second = resolve_encoder(VectorSettings(encoder=MODEL), heard)
+    assert second is not None and second.folder.name == SECOND
+    assert resolve_encoder(VectorSettings(), heard, first.spec("fp32")) == first
+    assert resolve_encoder(VectorSettings(), heard, second.spec("fp32")) == second
+    heard.said.clear()
+    shutil.rmtree(first.folder)
+    assert resolve_encoder(VectorSettings(), heard, first.spec("fp32")) == second
+    assert heard.said == [
+        "the files of acme/small are others than those of the snapshot that serves: all is embedded anew"
+    ]
+
+
+def test_a_damaged_file_that_may_not_be_removed_is_named_with_the_way_out(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = find_on_hub(MODEL, SilentProgress()) / "model.safetensors"
+    blob = weights.resolve()
+    blob.write_bytes(b"rotten")
+
+    def refused(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    with pytest.raises(RunAborted, match=rf"is damaged: .*Remove {blob}, or set HF_HOME .*\(Permission denied\)"):
+        find_on_hub(MODEL, SilentProgress())
+    assert weights.exists()

@@ -9,9 +9,9 @@ import pytest
 from huggingface_hub import HfApi
 
 from pipeline.encoders.export import PACKAGED, TOOLS_ENCODER, EncoderModel, packaged_folder, tools_folder
-from pipeline.errors import RunAborted, SettingsInvalid
+from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
-from pipeline.settings import VectorSettings, load
+from pipeline.settings import VectorSettings
 from pipeline.vectors.model import resolve_encoder
 from tests.support.notes import Notes
 from tests.support.small_encoder import save
@@ -35,9 +35,7 @@ def test_auto_begins_with_the_encoder_that_comes_along_and_says_how_to_get_bge()
     ]
 
 
-def test_auto_stays_with_the_encoder_that_serves_and_asks_no_hub(
-    catalog_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_stays_with_the_encoder_that_serves_and_asks_no_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     heard, plain = Notes(), resolved(PACKAGED)
     assert resolve_encoder(VectorSettings(), heard, plain.spec("int8")) == plain and heard.said == []
     gone = replace(plain, name="BAAI/bge-small-en-v1.5").spec("int8")
@@ -46,8 +44,6 @@ def test_auto_stays_with_the_encoder_that_serves_and_asks_no_hub(
         RunAborted, match=r"serves has the encoder 'BAAI/bge-small-en-v1.5', which is not in .*takes no other"
     ):
         resolve_encoder(VectorSettings(), heard, gone)
-    with pytest.raises(SettingsInvalid, match="asks the hub for nothing any more"):
-        load(catalog_folder, {"vectors": {"preferred": "BAAI/bge-base-en-v1.5"}}, environment={})
 
 
 def test_the_packaged_model_and_the_delta_over_it_are_two_encoders() -> None:

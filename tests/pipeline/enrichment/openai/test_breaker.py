@@ -1,5 +1,6 @@
 """A model whose answers can never be used is not asked about every tool."""
 
+import json
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ import pytest
 from pipeline.enrichment.generator import UNASKED, GeneratedExpansion, GenerationFailure
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 from pipeline.enrichment.openai.model import MAX_UNUSABLE
-from pipeline.ledger import LedgerEntry
 from tests.pipeline.enrichment.batch_server import BatchServer
 from tests.pipeline.enrichment.catalog_run import opened
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, replies, row, tool_of
@@ -24,12 +24,9 @@ _USELESS = {
 }
 
 
-def _entry(number: int, kind: str) -> LedgerEntry:
-    names = dict.fromkeys(("completion", "message"), "") | {"generator": "openai", "model": "gpt-5-mini"}
-    keys = {"expansion_key": f"k{number}", "record_hash": f"h{number}", "tool_id": f"t{number}"}
-    counts = dict.fromkeys(("prompt_version", "prompt_tokens", "cached_tokens", "completion_tokens", "cost_usd"), 0)
-    fields: dict[str, Any] = {**names, **keys, **counts}
-    return LedgerEntry(**fields, expansion=None if kind else row("t"), kind=kind)
+def _entry(number: int, kind: str) -> dict[str, Any]:
+    of = {"kind": kind} if kind else {"prompt_version": 1, "expansion": json.dumps(row("t"))}
+    return {"expansion_key": f"k{number}", "generator": "openai", "model": "gpt-5-mini", **of}
 
 
 def _unasked(outcomes: list[Any]) -> list[GenerationFailure]:
