@@ -6,7 +6,8 @@ a model; to add a check, write a function `(RecordContext, CheckedText) -> Findi
 
 `assessment` holds phrases against the whole catalog, by `vectors`: does each bring its own tool back, and which tools
 collide? `comparison` keeps what was compared for the next build. `steering` holds what was written against what a
-record says of its tool, to find remarks that steered the model; `subject` divides a record into subject and remarks.
+record says of its tool, to find remarks that steered the model, by their `echoes`; `subject` divides a record into
+subject and remarks.
 `foreign` finds what fits another source's tool and nothing of its own, and `identity` the names and labels that claim
 to be another source's.
 
