@@ -61,24 +61,6 @@ class Plan:
         return {**fields, "coverage": coverage, **self.missing.to_json(), "stale_sources": stale}
 
 
-@dataclass(frozen=True)
-class _LastReadings:
-    """Finds last readings. It opens the ledger for each: sources may take minutes, and a build must not wait for them.
-
-    `serving` is the folder of the snapshot that serves; None where none does.
-    """
-
-    catalog: str
-    workspace: Path
-    serving: Path | None
-    progress: Progress
-
-    def find(self, key: str) -> LastReading | None:
-        """Return a source's last good reading; None where there is none that this version can read."""
-        with Ledger.open(self.workspace, tell=self.progress.note) as ledger:
-            return ledger.source_readings(self.catalog, SERVING_AREA, self.serving, self.progress.note).find(key)
-
-
 def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, progress: Progress | None = None) -> Plan:
     """Return what `build` would do. It runs no command, and sends no variable that is not allowed yet.
 
@@ -97,8 +79,13 @@ def plan(settings: CatalogSettings, *, workspace: Path = DEFAULT_WORKSPACE, prog
     progress.start("read", None)
     only_allowed = settings.sources.model_copy(update={"run_commands": False})
     settings = settings.model_copy(update={"sources": only_allowed})
-    last_readings = _LastReadings(settings.name, workspace, serving, progress)
-    reading = sources.read(settings, last_readings=last_readings)
+
+    def last_reading(key: str) -> LastReading | None:
+        # The ledger is opened for each: sources may take minutes, and a build must not wait for them.
+        with Ledger.open(workspace, tell=progress.note) as ledger:
+            return ledger.source_readings(settings.name, SERVING_AREA, serving, progress.note).find(key)
+
+    reading = sources.read(settings, last_reading=last_reading)
     catalog = records.catalog_records(reading.tools)
     if not catalog.records:
         raise reading.no_tool(settings.name, reading.rejected)

@@ -44,7 +44,7 @@ def read(context: BuildContext) -> BuildState:
 def _read_catalog(context: BuildContext) -> BuildState:
     settings, clock = context.settings, context.clock
     clock.start("read", None)
-    reading = sources.read(settings, context.execution, context.last_readings, context.memo)
+    reading = sources.read(settings, context.execution, context.last_readings.find, context.memo)
     long_label = sources.long_label_note(tool.provider for tool in reading.tools)
     for note in (*reading.notes, *filter(None, [long_label])):
         clock.note(note)

@@ -75,7 +75,7 @@ def _misplaced_tools(
     is about something else (permissions, rate limits, a long label), it is the record's vector that is off.
     """
     keys, columns = tool_keys(tools, catalog.judged), tool_keys(tools)
-    comparison = CatalogComparison(catalog, catalog.records, keys, columns, cache.previous.get("whole"))
+    comparison = CatalogComparison(catalog, catalog.records, keys, columns, cache, "whole")
     counts = np.diff(catalog.offsets)
     means, distribution = catalog.means(catalog.sums()), ScoreDistribution.of(catalog.records)
     of_interfaces = ScoreDistribution.of(interfaces)
@@ -92,7 +92,7 @@ def _misplaced_tools(
         wrong &= counts[found] >= _FEWEST_PHRASES
         wrong &= ~np.array([any(tools[tool].own_phrases) for tool in found.tolist()], bool)
         misplaced.update(zip(found[wrong].tolist(), best[wrong].tolist(), strict=True))
-    cache.current["whole"] = comparison.to_cache()
+    comparison.keep()
     return misplaced
 
 

@@ -5,9 +5,10 @@ made from these: a new text is compared with all tools, a known text with the ne
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -21,55 +22,34 @@ Keys = NDArray[np.uint64]
 _MOST_KEPT = 256
 
 
-@dataclass(frozen=True)
-class ComparedTexts:
-    """Results of one comparison: `texts` were compared with the tools `columns`, both as keys.
-
-    The text entry_texts[i] fits the tool entry_tools[i], both as keys, with scores[i].
-    """
-
-    texts: Keys
-    columns: Keys
-    entry_texts: Keys
-    entry_tools: Keys
-    scores: NDArray[np.float32]
-
-    @classmethod
-    def nothing(cls) -> "ComparedTexts":
-        """Return the results of no text and no tool."""
-        empty = np.empty(0, np.uint64)
-        return cls(empty, empty, empty, empty, np.empty(0, np.float32))
-
-
-_PARTS = tuple(part.name for part in fields(ComparedTexts))
+# The arrays of a comparison, all of keys but the scores: `texts` were compared with the tools `columns`, and the text
+# entry_texts[i] fits the tool entry_tools[i] with scores[i].
+_ARRAYS = ("texts", "columns", "entry_texts", "entry_tools", "scores")
+_NONE = np.empty(0, np.uint64)
 
 
 @dataclass
 class ComparisonCache:
-    """Results by the name of the comparison: of the previous build, and of this one."""
+    """Arrays of the previous build and of this one, by the name of the comparison and their own: `whole.texts`."""
 
-    previous: Mapping[str, ComparedTexts] = field(default_factory=dict)
-    current: dict[str, ComparedTexts] = field(default_factory=dict)
+    previous: Mapping[str, Any] = field(default_factory=dict)
+    current: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def open(cls, file: Path, state: str) -> "ComparisonCache":
         """Return what was kept under the same state; nothing where the file is missing, damaged or of another state."""
         try:
             with file.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-                if str(stored["state"]) != state:
-                    return cls()
-                names = map(str, stored["names"])
-                return cls({name: ComparedTexts(*(stored[f"{name}.{part}"] for part in _PARTS)) for name in names})
+                return cls({**stored} if str(stored["state"]) == state else {})
         except (OSError, ValueError, KeyError, EOFError, BadZipFile):
             return cls()
 
     def save(self, file: Path, state: str) -> None:
-        """Write the results of this build, in place of those before."""
-        arrays = {f"{name}.{part}": getattr(c, part) for name, c in self.current.items() for part in _PARTS}
+        """Write the arrays of this build, in place of those before."""
         file.parent.mkdir(parents=True, exist_ok=True)
         unfinished = file.with_name(f".{file.name}")
         with unfinished.open("wb") as stream:
-            np.savez(stream, state=np.array(state), names=np.array(list(self.current)), **arrays)
+            np.savez(stream, state=np.array(state), **self.current)
         unfinished.replace(file)
 
 
@@ -82,17 +62,19 @@ class CatalogComparison:
         centres: NDArray[np.float32],
         keys: Keys,
         columns: Keys,
-        previous: ComparedTexts | None,
+        cache: ComparisonCache,
+        name: str,
     ) -> None:
-        previous = previous or ComparedTexts.nothing()
+        texts, tools, entry_texts, entry_tools, scores = (cache.previous.get(f"{name}.{a}", _NONE) for a in _ARRAYS)
         self._catalog = catalog
         self._centres = centres
         self._keys = keys
         self._columns = columns
-        self._is_known = np.isin(keys, previous.texts)
-        self._new_tools = np.flatnonzero(~np.isin(columns, previous.columns))
-        rows, tools = _places(keys, previous.entry_texts), _places(columns, previous.entry_tools)
-        self._known = Competitors(rows, tools, previous.scores).take((rows >= 0) & (tools >= 0)).in_order()
+        self._is_known = np.isin(keys, texts)
+        self._new_tools = np.flatnonzero(~np.isin(columns, tools))
+        rows, tools = _places(keys, entry_texts), _places(columns, entry_tools)
+        self._known = Competitors(rows, tools, scores).take((rows >= 0) & (tools >= 0)).in_order()
+        self._cache, self._name = cache, name
         self._compared: list[tuple[Keys, Competitors]] = []
 
     def competitors(
@@ -115,13 +97,13 @@ class CatalogComparison:
         self._compared.append((self._keys[rows[kept]], Competitors(rows[of_kept.rows], of_kept.tools, of_kept.scores)))
         return competitors
 
-    def to_cache(self) -> ComparedTexts:
-        """Return the results of all rows, without texts that fit too many tools to be kept."""
-        if not self._compared:
-            return ComparedTexts.nothing()
-        found = Competitors.joined([competitors for _, competitors in self._compared])
-        texts = np.concatenate([keys for keys, _ in self._compared])
-        return ComparedTexts(texts, self._columns, self._keys[found.rows], self._columns[found.tools], found.scores)
+    def keep(self) -> None:
+        """Keep the results of all rows for the next build, without texts that fit too many tools."""
+        if self._compared:
+            found = Competitors.joined([competitors for _, competitors in self._compared])
+            texts = np.concatenate([keys for keys, _ in self._compared])
+            kept = texts, self._columns, self._keys[found.rows], self._columns[found.tools], found.scores
+            self._cache.current |= {f"{self._name}.{array}": of for array, of in zip(_ARRAYS, kept, strict=True)}
 
 
 def _places(keys: Keys, wanted: Keys) -> NDArray[np.int64]:

@@ -38,8 +38,7 @@ def judge_phrases(
     distribution = ScoreDistribution.of(centres)
     columns = tool_keys(tools, catalog.judged)
     is_own = np.array([own for tool in tools for own in tool.own_phrases], bool)
-    previous = cache.previous.get("phrases")
-    comparison = CatalogComparison(catalog, centres, phrase_keys(tools, columns), columns, previous)
+    comparison = CatalogComparison(catalog, centres, phrase_keys(tools, columns), columns, cache, "phrases")
     findings = PhraseFindings()
     for run in catalog.runs(counts):
         rows = np.flatnonzero(np.isin(catalog.owners, run))
@@ -58,7 +57,7 @@ def judge_phrases(
         texts_of, first = np.unique(collisions.rows[best_first], return_index=True)
         others = collisions.tools[best_first][first]
         findings.collisions.update(zip(rows[texts_of].tolist(), others.tolist(), strict=True))
-    cache.current["phrases"] = comparison.to_cache()
+    comparison.keep()
     return findings
 
 

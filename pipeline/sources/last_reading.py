@@ -2,10 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlunsplit
 
 import msgspec
@@ -74,12 +74,8 @@ class LastReading:
     read_at: datetime
 
 
-class LastReadings(Protocol):
-    """Finds the last good reading of a source by its key."""
-
-    def find(self, key: str) -> LastReading | None:
-        """Return the reading; None where there is none."""
-        ...
+FindReading = Callable[[str], LastReading | None]
+"""Returns the last good reading of a source by its key; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

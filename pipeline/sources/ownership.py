@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from pipeline.sentences import counted
 from pipeline.settings import CatalogSettings, SourceSettings
-from pipeline.sources.last_reading import LastReadings, SourceReading, source_keys
+from pipeline.sources.last_reading import FindReading, SourceReading, source_keys
 from pipeline.sources.matching import WILD, names_many
 from pipeline.sources.naming import name_of
 from router.errors import quoted
@@ -42,7 +42,7 @@ class LabelOwnership:
     catalog: CatalogSettings
     sources: Sequence[PlacedSource]
     readings: Mapping[str, SourceReading]
-    last_readings: LastReadings | None = None
+    last_reading: FindReading
     _remembered: dict[str, frozenset[str]] = field(default_factory=dict, init=False)
 
     def settled(self) -> dict[str, SourceReading]:
@@ -113,7 +113,7 @@ class LabelOwnership:
     def _held(self, placed: PlacedSource) -> frozenset[str]:
         """Return the labels that a source held at its last good read, however old."""
         if placed.key not in self._remembered:
-            last = self.last_readings.find(placed.key) if self.last_readings else None
+            last = self.last_reading(placed.key)
             self._remembered[placed.key] = _labels_of(last.reading) if last else frozenset()
         return self._remembered[placed.key]
 

@@ -17,7 +17,7 @@ from pipeline.sources.coverage import Coverage, Gap, coverage_of, empties, stopp
 from pipeline.sources.formats import READERS, detect, openapi
 from pipeline.sources.formats.document import Items, suffix_of
 from pipeline.sources.formats.tool_lists import read_mapped
-from pipeline.sources.last_reading import LastReadings, SourceReading, StaleSource, source_keys, stale_source
+from pipeline.sources.last_reading import FindReading, SourceReading, StaleSource, source_keys, stale_source
 from pipeline.sources.matching import files_of, names_many, sources_of
 from pipeline.sources.naming import label_of, location, name_of, origin_of, subject
 from pipeline.sources.ownership import LabelOwnership, PlacedSource
@@ -68,12 +68,12 @@ class Reading:
 def read(
     catalog: CatalogSettings,
     execution: Execution | None = None,
-    last_readings: LastReadings | None = None,
+    last_reading: FindReading = lambda key: None,
     memo: Memo | None = None,
 ) -> Reading:
     """Read every source of a catalog, each as a separate stage.
 
-    A source that cannot be read keeps its records of `last_readings` for `sources.max_age`. Where it has none, it is a
+    A source that cannot be read keeps its `last_reading` by its key for `sources.max_age`. Where it has none, it is a
     gap if `sources.skip_unreadable` is set, unless no source can be read. Otherwise raises RunAborted with every
     problem, once all were tried; Unavailable where each of them may pass. `memo` has what earlier builds read.
     """
@@ -87,7 +87,7 @@ def read(
     keys = tuple(source_keys(sources))
     for source, key in zip(sources, keys, strict=True):
         try:
-            reading, old = _read_or_recall(catalog, source, key, execution, last_readings, memo)
+            reading, old = _read_or_recall(catalog, source, key, execution, last_reading, memo)
         except RunAborted as problem:
             problems.append(problem)
             gaps.append(Gap(name_of(source), origin_of(source), " ".join(str(problem).split()), key=key))
@@ -104,7 +104,7 @@ def read(
     if (unreadable and not catalog.sources.skip_unreadable) or (problems and not readings):
         raise stopped([*unreadable, *not_run], len(sources))
     placed = list(map(PlacedSource, sources, keys, entries))
-    settled = LabelOwnership(catalog, placed, readings, last_readings).settled()
+    settled = LabelOwnership(catalog, placed, readings, last_reading).settled()
     return Reading(
         tuple(tool for reading in settled.values() for tool in reading.tools),
         tuple(record for reading in settled.values() for record in reading.rejected),
@@ -123,7 +123,7 @@ def _read_or_recall(
     source: SourceSettings,
     key: str,
     execution: Execution,
-    last_readings: LastReadings | None,
+    last_reading: FindReading,
     memo: Memo,
 ) -> tuple[SourceReading, StaleSource | None]:
     """Return what a source gives; where it fails, what it gave before. Raises RunAborted where that is too old."""
@@ -131,7 +131,7 @@ def _read_or_recall(
         return execution.run("read", _read, catalog, source, key, memo, label=label_of(source)), None
     except RunAborted as error:
         max_age = catalog.sources.max_age
-        last = last_readings.find(key) if last_readings and max_age else None
+        last = last_reading(key) if max_age else None
         if last is None:
             raise
         return last.reading, stale_source(error, last, max_age)

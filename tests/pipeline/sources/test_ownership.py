@@ -18,17 +18,6 @@ STRANGER = {"path": "stranger.json"}
 RECORDS = {"path": "records.jsonl", "format": "jsonl"}
 
 
-class Ledger:
-    """The readings of an earlier build."""
-
-    def __init__(self, before: Reading) -> None:
-        self._readings = {one.key: LastReading(one, datetime.now(UTC)) for one in before.by_source}
-
-    def find(self, key: str) -> LastReading | None:
-        """Return what a source gave."""
-        return self._readings.get(key)
-
-
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path) -> Path:
     _document(tmp_path / "stripe.json", "listRefunds")
@@ -52,7 +41,8 @@ def _ids(reading: Reading) -> list[str]:
 
 
 def _again(folder: Path, ledger: Reading, *sources: dict[str, Any], **more: Any) -> Reading:
-    return read(CatalogSettings(name="office", folder=folder, source=sources, **more), last_readings=Ledger(ledger))
+    before = {one.key: LastReading(one, datetime.now(UTC)) for one in ledger.by_source}
+    return read(CatalogSettings(name="office", folder=folder, source=sources, **more), last_reading=before.get)
 
 
 def test_a_label_belongs_to_the_first_source_and_another_that_claims_it_is_told_the_way_out(folder: Path) -> None:

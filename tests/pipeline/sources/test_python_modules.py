@@ -150,9 +150,8 @@ def test_it_is_imported_once_allowed_and_asked_for_anew_when_a_file_changes(
     with pytest.raises(SettingsInvalid, match="nobody has allowed"):
         require_approved(settings)
 
-    class Last:
-        def find(self, key: str) -> LastReading:
-            text = reading.by_source[0].to_text()
-            return LastReading(SourceReading.from_text(key, "shop.tools", text), datetime.now(UTC))
+    def last(key: str) -> LastReading:
+        text = reading.by_source[0].to_text()
+        return LastReading(SourceReading.from_text(key, "shop.tools", text), datetime.now(UTC))
 
-    assert [stale.tools for stale in read(settings, last_readings=Last()).stale] == [2]
+    assert [stale.tools for stale in read(settings, last_reading=last).stale] == [2]
