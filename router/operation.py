@@ -5,7 +5,6 @@ reads it. All of it is the document's own word: it never says where a secret may
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal
 
 import msgspec
@@ -16,8 +15,7 @@ Style = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class OperationParameter:
+class OperationParameter(msgspec.Struct, frozen=True, omit_defaults=True):
     """A parameter of an operation.
 
     Attributes:
@@ -44,8 +42,7 @@ class OperationParameter:
         return self.name or self.argument
 
 
-@dataclass(frozen=True, slots=True)
-class BodyField:
+class BodyField(msgspec.Struct, frozen=True, omit_defaults=True):
     """A property of a body that is an argument of its own.
 
     Attributes:
@@ -70,8 +67,7 @@ class BodyField:
         return self.name or self.argument
 
 
-@dataclass(frozen=True, slots=True)
-class OperationBody:
+class OperationBody(msgspec.Struct, frozen=True, omit_defaults=True):
     """The body of a request: one argument as a whole, or an object of several.
 
     Attributes:
@@ -87,8 +83,7 @@ class OperationBody:
     required: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SecurityScheme:
+class SecurityScheme(msgspec.Struct, frozen=True, omit_defaults=True):
     """A way to authenticate that the document declares: information for the author of the settings.
 
     Attributes:
@@ -108,8 +103,7 @@ class SecurityScheme:
     token_url: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     """An operation of an HTTP API.
 
     Attributes:
@@ -139,7 +133,7 @@ class Operation:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict without what is as by default, of which `from_json` makes an equal operation."""
-        row: dict[str, Any] = _without_defaults(self)
+        row: dict[str, Any] = msgspec.to_builtins(self)
         return row
 
     @classmethod
@@ -149,16 +143,3 @@ class Operation:
             return msgspec.convert(row, cls)
         except msgspec.ValidationError as error:
             raise TypeError(f"it is not an operation: {error}") from None
-
-
-def _without_defaults(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_without_defaults(item) for item in value]
-    if not hasattr(value, "__dataclass_fields__"):
-        return value
-    row = {}
-    for field in fields(value):
-        item = getattr(value, field.name)
-        if field.default is MISSING or item != field.default:
-            row[field.name] = _without_defaults(item)
-    return row

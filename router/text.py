@@ -14,7 +14,7 @@ so identifiers are split here.) Scripts other than Latin and CJK pass whole. Phr
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -26,48 +26,21 @@ TEXT_VERSION = 1
 ENGLISH = "en"
 # The languages of phrases, by ISO 639-1 code. Thai, Lao, Khmer and Burmese are not among them: they put no spaces
 # between words, and `pretokenize` segments only Chinese, Japanese and Korean.
-LANGUAGES: Mapping[str, str] = {
-    "ar": "Arabic",
-    "bg": "Bulgarian",
-    "ca": "Catalan",
-    "cs": "Czech",
-    "da": "Danish",
-    "de": "German",
-    "el": "Greek",
-    ENGLISH: "English",
-    "es": "Spanish",
-    "et": "Estonian",
-    "fa": "Persian",
-    "fi": "Finnish",
-    "fr": "French",
-    "he": "Hebrew",
-    "hi": "Hindi",
-    "hr": "Croatian",
-    "hu": "Hungarian",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "lt": "Lithuanian",
-    "lv": "Latvian",
-    "nl": "Dutch",
-    "no": "Norwegian",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ro": "Romanian",
-    "ru": "Russian",
-    "sk": "Slovak",
-    "sl": "Slovenian",
-    "sr": "Serbian",
-    "sv": "Swedish",
-    "ta": "Tamil",
-    "tr": "Turkish",
-    "uk": "Ukrainian",
-    "vi": "Vietnamese",
-    "zh": "Chinese",
-}
-# Tantivy has stemmers and stop words for these. Other languages are only lower-cased, with accents folded.
-_STEMMED = frozenset("ar da de el es fi fr hu it nl no pt ro ru sv ta tr".split())
+LANGUAGES = tuple(
+    (
+        "ar bg ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nl no pl pt ro ru sk sl sr sv ta "
+        "tr uk vi zh"
+    ).split()
+)
+# The languages that Tantivy has stemmers for, by its names. Others are only lower-cased, with accents folded.
+TANTIVY_NAMES = dict(
+    zip(
+        "ar da de el es fi fr hu it nl no pt ro ru sv ta tr".split(),
+        "arabic danish german greek spanish finnish french hungarian italian dutch norwegian portuguese romanian "
+        "russian swedish tamil turkish".split(),
+        strict=True,
+    )
+)
 LANGUAGES_WITH_STOP_WORDS = tuple("es pt ru fr de it nl hu sv da fi no".split())  # by native speakers
 
 _MAX_TERM = 64  # longer runs are hashes and blobs, not words
@@ -184,10 +157,9 @@ def analyzer(language: str = ENGLISH, *, stems: bool = True) -> TextAnalyzer:
 def _filters(language: str, stems: bool) -> list[Any]:
     if language == ENGLISH:
         return [Filter.ascii_fold(), Filter.custom_stopword(list(STOP_WORDS)), Filter.stemmer("english")]
-    name = LANGUAGES.get(language, "").lower()
-    filters = [Filter.stopword(name)] if language in LANGUAGES_WITH_STOP_WORDS else []
-    if stems and language in _STEMMED:
-        filters.append(Filter.stemmer(name))
+    filters = [Filter.stopword(TANTIVY_NAMES[language])] if language in LANGUAGES_WITH_STOP_WORDS else []
+    if stems and language in TANTIVY_NAMES:
+        filters.append(Filter.stemmer(TANTIVY_NAMES[language]))
     # Last, as stop words and stemmers need their language's accents: "für", "anulé".
     return [*filters, Filter.ascii_fold()]
 

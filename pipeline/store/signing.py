@@ -118,7 +118,7 @@ def _envelope(folder: Path) -> Envelope | None:
 
 
 def _key_ids(envelope: Envelope | None) -> tuple[str, ...]:
-    return tuple(key_id for key_id, _ in envelope.signatures) if envelope else ()
+    return tuple(signature.keyid for signature in envelope.signatures) if envelope else ()
 
 
 def _store_signature(store: ReadableStore, name: str) -> None:

@@ -3,7 +3,6 @@
 The signature covers the payload's type and bytes as they stand, so nothing is parsed before it is checked.
 """
 
-import base64
 import hashlib
 import json
 from dataclasses import asdict, dataclass
@@ -19,24 +18,19 @@ MOST_BYTES = 65_536
 _MOST_SIGNATURES = 32
 
 
-class _RawSignature(msgspec.Struct):
+class Signature(msgspec.Struct, frozen=True):
+    """A signature of 64 bytes, with the id of its key."""
+
     keyid: Annotated[str, Meta(max_length=128)]
-    sig: Annotated[str, Meta(max_length=256)]
+    sig: Annotated[bytes, Meta(min_length=SIGNATURE_BYTES, max_length=SIGNATURE_BYTES)]
 
 
-class _RawEnvelope(msgspec.Struct, rename="camel"):
-    payload: str
-    payload_type: Annotated[str, Meta(max_length=256)]
-    signatures: Annotated[list[_RawSignature], Meta(max_length=_MOST_SIGNATURES)]
+class Envelope(msgspec.Struct, frozen=True, rename="camel"):
+    """A payload with its signatures."""
 
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """A payload with its signatures, each with the id of its key."""
-
-    payload_type: str
     payload: bytes
-    signatures: tuple[tuple[str, bytes], ...] = ()
+    payload_type: Annotated[str, Meta(max_length=256)]
+    signatures: Annotated[tuple[Signature, ...], Meta(max_length=_MOST_SIGNATURES)] = ()
 
     @property
     def message(self) -> bytes:
@@ -46,18 +40,13 @@ class Envelope:
 
     def signed_by(self, signer: Signer) -> "Envelope":
         """Return the envelope with a signature of this signer, in the place of an older one of the same key."""
-        key_id = signer.public.key_id
-        others = tuple(signature for signature in self.signatures if signature[0] != key_id)
-        return Envelope(self.payload_type, self.payload, (*others, (key_id, signer.sign(self.message))))
+        own = Signature(signer.public.key_id, signer.sign(self.message))
+        others = (signature for signature in self.signatures if signature.keyid != own.keyid)
+        return Envelope(self.payload, self.payload_type, (*others, own))
 
     def to_json(self) -> str:
         """Return the envelope as a JSON text."""
-        row = {
-            "payload": base64.b64encode(self.payload).decode(),
-            "payloadType": self.payload_type,
-            "signatures": [{"keyid": key, "sig": base64.b64encode(sig).decode()} for key, sig in self.signatures],
-        }
-        return json.dumps(row, indent=2) + "\n"
+        return msgspec.json.format(msgspec.json.encode(self), indent=2).decode() + "\n"
 
     @classmethod
     def from_json(cls, data: bytes) -> "Envelope":
@@ -65,14 +54,9 @@ class Envelope:
         if len(data) > MOST_BYTES:
             raise ValueError(f"it is larger than {MOST_BYTES:,} bytes")
         try:
-            raw = msgspec.json.decode(data, type=_RawEnvelope)
-            signatures = tuple((s.keyid, base64.b64decode(s.sig, validate=True)) for s in raw.signatures)
-            payload = base64.b64decode(raw.payload, validate=True)
+            return msgspec.json.decode(data, type=cls)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"it is not an envelope: {error}") from error
-        if any(len(signature) != SIGNATURE_BYTES for _, signature in signatures):
-            raise ValueError(f"a signature has not {SIGNATURE_BYTES} bytes")
-        return cls(raw.payload_type, payload, signatures)
 
 
 PAYLOAD_TYPE = "application/vnd.quartermaster.snapshot.v1+json"
@@ -106,7 +90,7 @@ class Statement:
 
     def envelope(self) -> Envelope:
         """Return the statement in an envelope without signatures."""
-        return Envelope(PAYLOAD_TYPE, json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode())
+        return Envelope(json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode(), PAYLOAD_TYPE)
 
     @classmethod
     def from_payload(cls, envelope: Envelope) -> "Statement":

@@ -120,16 +120,16 @@ def _signing_key(envelope: Envelope, keys: Iterable[TrustedKey], now: datetime) 
     for key in keys:
         by_id.setdefault(key.public.key_id, []).append(key)
     reasons = []
-    for key_id, signature in envelope.signatures:
-        if key_id not in by_id:
-            reasons.append(f"the key {key_id!r:.40} is not trusted")
-        for key in by_id.get(key_id, ()):
+    for signature in envelope.signatures:
+        if signature.keyid not in by_id:
+            reasons.append(f"the key {signature.keyid!r:.40} is not trusted")
+        for key in by_id.get(signature.keyid, ()):
             if problem := key.problem(now):
                 reasons.append(problem)
-            elif key.public.verifies(signature, envelope.message):
+            elif key.public.verifies(signature.sig, envelope.message):
                 return key
             else:
-                reasons.append(f"the signature by the key {key_id} does not match")
+                reasons.append(f"the signature by the key {signature.keyid} does not match")
     raise ValueError("; ".join(dict.fromkeys(reasons)) or "it has no signature")
 
 

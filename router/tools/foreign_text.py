@@ -12,7 +12,7 @@ from typing import Any
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from router.text import ENGLISH, LANGUAGES, LANGUAGES_WITH_STOP_WORDS, STOP_WORDS
+from router.text import ENGLISH, LANGUAGES_WITH_STOP_WORDS, STOP_WORDS, TANTIVY_NAMES
 
 LATIN = "Latin"
 
@@ -129,5 +129,5 @@ def _languages_with(word: str) -> tuple[str, ...]:
 @cache
 def _without_stop_words(language: str) -> TextAnalyzer:
     builder: Any = TextAnalyzerBuilder(Tokenizer.whitespace())
-    analyzer: TextAnalyzer = builder.filter(Filter.stopword(LANGUAGES[language].lower())).build()
+    analyzer: TextAnalyzer = builder.filter(Filter.stopword(TANTIVY_NAMES[language])).build()
     return analyzer

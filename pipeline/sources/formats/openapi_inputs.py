@@ -1,7 +1,6 @@
 """Turn the parameters and the body of an operation into one JSON Schema, and keep where each argument goes."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, get_args
 
 from pipeline.errors import RecordRejected
@@ -114,7 +113,9 @@ class Inputs:
         is_multipart = any(field.is_file for field in self._form) or (
             _MULTIPART in media_types and _URLENCODED not in media_types
         )
-        fields = tuple(replace(field, style="", explode=False) if field.is_file else field for field in self._form)
+        fields = tuple(
+            BodyField(field.argument, field.name, is_file=True) if field.is_file else field for field in self._form
+        )
         required = any(field.argument in self._required for field in fields)
         return OperationBody(_MULTIPART if is_multipart else _URLENCODED, fields=fields, required=required)
 

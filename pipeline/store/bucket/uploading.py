@@ -202,8 +202,8 @@ def _merged(stored: bytes | None, data: bytes) -> bytes:
         return data
     if old.message != new.message:  # of another manifest: not signed on trust
         return data
-    keys = {key for key, _ in new.signatures}
-    others = tuple(signature for signature in old.signatures if signature[0] not in keys)
+    keys = {signature.keyid for signature in new.signatures}
+    others = tuple(signature for signature in old.signatures if signature.keyid not in keys)
     if not others:
-        return data if dict(old.signatures) != dict(new.signatures) else stored or data
-    return Envelope(new.payload_type, new.payload, (*others, *new.signatures)).to_json().encode()
+        return data if {*old.signatures} != {*new.signatures} else stored or data
+    return Envelope(new.payload, new.payload_type, (*others, *new.signatures)).to_json().encode()

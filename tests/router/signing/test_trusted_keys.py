@@ -49,7 +49,7 @@ def test_any_changed_byte_of_an_envelope_is_refused(signer: Signer, signed: byte
 
 def test_what_is_no_envelope_and_what_signs_no_statement_is_refused(signer: Signer) -> None:
     unsigned = b'{"payload": "", "payloadType": "", "signatures": []}'
-    other = Envelope("text/plain", STATEMENT.envelope().payload).signed_by(signer).to_json().encode()
+    other = Envelope(STATEMENT.envelope().payload, "text/plain").signed_by(signer).to_json().encode()
     for data in (b"", b"[" * 100_000, b"null", b"{}", b" " * 70_000, unsigned, other):
         with pytest.raises(ValueError, match=r"envelope|larger|no signature|it signs 'text/plain'"):
             TrustedKeys(signer.public.text).statement(data)
