@@ -33,7 +33,7 @@ from pipeline.tokens import TokenCounter
 from router import contract
 from router.expansion import Expansion
 from router.fingerprint import file_sha256, fingerprint
-from router.provider_formats import Detail, ProviderFormat
+from router.provider_formats.formats import Detail, ProviderFormat
 from router.record import Origin, ToolRecord
 from router.retrieval.arrays import load_array
 from router.retrieval.deduplication import duplicate_groups

@@ -38,7 +38,8 @@ from quartermaster.adapters.openai_responses import ResponsesToolSearch
 from quartermaster.evaluation import read_judgements
 from router import Router
 from router.dialogue.stable_selection import StableSelection
-from router.provider_formats import ProviderFormat, render
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.rendering import render
 
 DIALOGUE = DATA / "dialogue" / "support_day.jsonl"
 K, FOUND, DRAWN = 8, 5, 12

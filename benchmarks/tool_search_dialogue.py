@@ -30,7 +30,8 @@ from quartermaster.adapters.openai_items import hosted_tools
 from quartermaster.adapters.openai_responses import ResponsesToolSearch
 from quartermaster.evaluation import Judgement
 from router import Router, StableSelection, ToolRecord
-from router.provider_formats import Detail, ProviderFormat, render
+from router.provider_formats.formats import Detail, ProviderFormat
+from router.provider_formats.rendering import render
 
 DIALOGUES, K, MESSAGES = 12, 8, 3
 CACHE_LEAST, CACHE_STEP = 1_024, 128

@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from router.provider_formats import Detail, ProviderFormat, variants
+from router.provider_formats.formats import Detail, ProviderFormat
+from router.provider_formats.shaping import variants
 from router.record import ToolRecord
 
 _ENCODING = "cl100k_base"

@@ -19,6 +19,7 @@ missing, corrupt, or of another format). See docs/in_a_service.md for all that a
 calls the tools.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from router.errors import (
@@ -29,7 +30,6 @@ from router.errors import (
     SnapshotInvalid,
     SnapshotUntrusted,
 )
-from router.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from router.answer.diagnosis import Diagnosis
@@ -40,21 +40,23 @@ if TYPE_CHECKING:
     from router.dialogue.stable_selection import StableSelection
     from router.dialogue.turn import Turn
     from router.feedback import FeedbackLog, FeedbackStatistics, Outcome
-    from router.provider_formats import Detail, ProviderFormat, Rendered, VendorText, render
+    from router.provider_formats.formats import Detail, ProviderFormat, VendorText
+    from router.provider_formats.rendering import Rendered, render
     from router.record import Link, Origin, Parameter, ToolRecord
     from router.retrieval.recipe import RECIPES, Fusion, Normalization, Recipe
     from router.retrieval.retrievers import DenseView
     from router.router import Router
     from router.search.conversation import Message
-    from router.selection import Profile, Selection, Weights
+    from router.selection.profile import Profile
+    from router.selection.settings import Selection, Weights
     from router.snapshot.cached_encoder import CacheStatistics
 
     __version__: str
 else:
-    # Lazily: a program pays for what it uses, and reading the version of a distribution takes long.
-    _exported, __dir__ = lazy_exports(
-        __name__,
-        {
+    # Lazily (PEP 562): a program pays for what it uses, and reading the version of a distribution takes long.
+    _MODULE_OF = {
+        name: module
+        for module, names in {
             "router.answer.diagnosis": "Diagnosis",
             "router.answer.explanation": "ToolNeed ToolResolver",
             "router.answer.reranking": "Reranking RerankingFailed cross_encoder",
@@ -63,23 +65,32 @@ else:
             "router.dialogue.stable_selection": "StableSelection",
             "router.dialogue.turn": "Turn",
             "router.feedback": "FeedbackLog FeedbackStatistics Outcome",
-            "router.provider_formats": "Detail ProviderFormat Rendered VendorText render",
+            "router.provider_formats.formats": "Detail ProviderFormat VendorText",
+            "router.provider_formats.rendering": "Rendered render",
             "router.record": "Link Origin Parameter ToolRecord",
             "router.retrieval.recipe": "RECIPES Fusion Normalization Recipe",
             "router.retrieval.retrievers": "DenseView",
             "router.router": "Router",
             "router.search.conversation": "Message",
-            "router.selection": "Profile Selection Weights",
+            "router.selection.profile": "Profile",
+            "router.selection.settings": "Selection Weights",
             "router.snapshot.cached_encoder": "CacheStatistics",
-        },
-    )
+        }.items()
+        for name in names.split()
+    }
 
     def __getattr__(name: str) -> Any:
         if name == "__version__":
             from router.distribution import version
 
             return version()
-        return _exported(name)
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)  # the next use finds it at once
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_MODULE_OF})
 
 
 __all__ = [

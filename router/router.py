@@ -28,7 +28,7 @@ from router.retrieval.recipe import Recipe, RecipeName
 from router.retrieval.retrievers import Ranking
 from router.search.conversation import Message
 from router.search.search import clean_request, search
-from router.selection import Selection
+from router.selection.settings import Selection
 from router.snapshot.cached_encoder import CacheStatistics, request_cache_statistics, with_request_cache
 from router.snapshot.current import Freshness, LiveSnapshot
 from router.snapshot.phrases import phrases_by_id
@@ -40,7 +40,7 @@ from router.typed import converted
 if TYPE_CHECKING:
     from router.answer.diagnosis import Diagnosis
     from router.feedback import FeedbackLog, Outcome
-    from router.selection import Profile
+    from router.selection.profile import Profile
     from router.signing.trusted_keys import KeySources
     from router.snapshot.memory import EncoderChoice
     from router.tools.functions.reading import Tools
@@ -405,7 +405,7 @@ class _ProfileRouter(Router):
     """A router over another's tools, as a profile sees them. Its threads are the other's."""
 
     def __init__(self, whole: Router, profile: "Profile") -> None:
-        from router.selection import ProfileSnapshot
+        from router.selection.profile import ProfileSnapshot
 
         live = ProfileSnapshot(whole._live, profile)
         selection, rerank = profile.narrow(whole.selection), whole._defaults.rerank

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from router.answer.explanation import ToolNeed, needed_by, needs_of
 from router.answer.results import NeededBy
 from router.contract import Manifest
-from router.provider_formats import Detail, ProviderFormat, VendorText
+from router.provider_formats.formats import Detail, ProviderFormat, VendorText
 from router.record import Kind, ToolRecord
 from router.snapshot.current import LiveSnapshot
 from router.snapshot.record_store import RecordSequence
 
 if TYPE_CHECKING:
-    from router.tools.trust import TrustedRecord
+    from router.tools.trust.trusted import TrustedRecord
 
 
 class ServedTools:
@@ -30,7 +30,7 @@ class ServedTools:
 
     def handed(self, record: ToolRecord) -> "TrustedRecord":
         """Return a record as this router hands it to a model, and what was withheld of it."""
-        from router.provider_formats import handed_record
+        from router.provider_formats.shaping import handed_record
 
         return handed_record(record, self._vendor_text)
 
@@ -125,7 +125,7 @@ class ServedTools:
         Most names can be decoded; for one that ends in a hash the ids of all tools are read, once for each snapshot and
         overlay: .3 s for 10,000.
         """
-        from router.provider_formats import id_of
+        from router.provider_formats.names import id_of
 
         records = self._live.snapshot.records
         return id_of(name, lambda tool_id: records.ordinal(tool_id) is not None, lambda: records.facets.hashed_names)

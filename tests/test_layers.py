@@ -17,7 +17,7 @@ LEVELS = [
     for package, _, names in (
         line.strip().partition(": ")
         for line in """
-        router: errors operation record expansion files fingerprint lazy_exports contract text process \
+        router: errors operation record expansion files fingerprint contract text process \
 refusals distribution user_cache typed
         router: tools encoding signing feedback
         router: provider_formats query

@@ -16,7 +16,7 @@ from router.record import ToolRecord
 from router.retrieval.implicit_needs import ImplicitNeedTools, NeedsInWords, needs_in_words
 from router.snapshot.snapshot import Snapshot
 from router.tools.implicit_needs import PHRASES, ImplicitNeed, fits_schema
-from router.tools.trust import sanitize
+from router.tools.trust.sanitization import sanitize
 
 # z-scores. See docs/decisions/prerequisites.md.
 _LEAST = 4.5

@@ -10,8 +10,8 @@ from pipeline.phrase_checks import operations
 from pipeline.phrase_checks.names import Name, Names
 from router.record import ToolRecord
 from router.tools.text_overlap import identifying_terms, record_texts, shares_terms, term_set, uses_only_terms
-from router.tools.trust import sanitize
 from router.tools.trust.characters import count_scripts, first_hidden_character, foreign_script
+from router.tools.trust.sanitization import sanitize
 from router.tools.trust.steering_text import Finding, check_generated_phrase, first_shared_shingle, shingles
 
 # Raise it with any change to what is dropped.

@@ -9,9 +9,8 @@ from pipeline.phrase_checks.names import Names
 from router.expansion import Expansion
 from router.record import ToolRecord
 from router.tools.text_overlap import find_near_duplicates
-from router.tools.trust import sanitize
 from router.tools.trust.characters import scripts_of_languages
-from router.tools.trust.sanitization import RemovedText
+from router.tools.trust.sanitization import RemovedText, sanitize
 from router.tools.trust.steering_text import Finding
 
 # The fields of an expansion that are lists of English texts.

@@ -11,7 +11,7 @@ from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
 from router.text import identifier_words
 from router.tools.text_overlap import term_set
-from router.tools.trust import sanitize
+from router.tools.trust.sanitization import sanitize
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;。；])\s+|\n+")
 # Quoted, bracketed and tabulated text stands apart from the sentence around it. An apostrophe quotes only at a word's

@@ -13,7 +13,7 @@ from router.text import identifier_words
 from router.tools.field_text import join_texts, record_document
 from router.tools.foreign_text import foreign_script
 from router.tools.text_overlap import identifying_terms, uses_only_terms
-from router.tools.trust import sanitize
+from router.tools.trust.sanitization import sanitize
 
 # Scores held at once: 32 MB.
 BLOCK = 8_000_000

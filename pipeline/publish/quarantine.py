@@ -29,7 +29,7 @@ from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
 from router.text import identifier_words, terms
 from router.tools.field_text import FieldDocuments
-from router.tools.trust import sanitize
+from router.tools.trust.sanitization import sanitize
 
 _LONGEST = 120  # characters: nine in ten first sentences of public MCP tools have at most 131
 _END = re.compile(r"(?<=[.!?])\s|(?<=[。!?])")

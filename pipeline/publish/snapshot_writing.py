@@ -20,7 +20,7 @@ from quartermaster.evaluation import judgements_of
 from router import Router
 from router.contract import CATALOG_DB, FORMAT_VERSION, Manifest, Signal
 from router.fingerprint import file_sha256
-from router.provider_formats import Detail, ProviderFormat
+from router.provider_formats.formats import Detail, ProviderFormat
 from router.text import TEXT_VERSION
 from router.tools.field_text import PROJECTION_VERSION, tool_languages
 from router.tools.implicit_needs import IMPLICIT_NEEDS_VERSION

@@ -14,8 +14,7 @@ from router.record import Origin, Parameter, ToolRecord
 from router.tools.definitions.raw_tool import normalize, numbered_id
 from router.tools.foreign_text import foreign_script
 from router.tools.naming import former_ids
-from router.tools.trust import sanitize
-from router.tools.trust.sanitization import RemovedText
+from router.tools.trust.sanitization import RemovedText, sanitize
 
 __all__ = ["NOTICES", "Catalog", "Notice", "catalog_records", "record_hash", "sanitized", "unread_notices"]
 

@@ -27,7 +27,7 @@ import msgspec
 from quartermaster.adapters.tool_search import ToolSearch
 from router.answer.results import RoutedTool
 from router.errors import RequestInvalid
-from router.tools.trust import TrustedRecord
+from router.tools.trust.trusted import TrustedRecord
 
 Call = Callable[[str, dict[str, Any]], Any]  # or an awaitable; a dict fits a `call` that declares a Mapping, too
 _Result = TypeVar("_Result")

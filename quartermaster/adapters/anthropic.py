@@ -17,7 +17,8 @@ from quartermaster.adapters.tool_search import DESCRIPTION, NAME, CalledTool, To
 from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, SettingsInvalid, quoted
-from router.provider_formats import Detail, ProviderFormat, parse_choice, render
+from router.provider_formats.formats import Detail, ProviderFormat, parse_choice
+from router.provider_formats.rendering import render
 from router.record import ToolRecord
 from router.router import Router
 from router.selection.admission import admitted

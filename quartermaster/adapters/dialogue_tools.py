@@ -14,10 +14,10 @@ from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.stable_selection import StableSelection
 from router.errors import RequestInvalid
-from router.provider_formats import FormName, ProviderFormat
+from router.provider_formats.formats import FormName, ProviderFormat
 from router.record import ToolRecord
 from router.router import Router
-from router.selection import Selection
+from router.selection.settings import Selection
 
 _KEPT = 512
 

@@ -25,10 +25,11 @@ from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import RouteOptions
 from router.dialogue.stable_selection import StableSelection
 from router.errors import quoted
-from router.provider_formats import ProviderFormat, legal_name
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.names import legal_name
 from router.router import Router
-from router.selection import Selection
 from router.selection.admission import admitted
+from router.selection.settings import Selection
 
 _KEEP_CALLED = 2  # turns of the user, as in StableSelection
 _MAX_NAMES = 20_000  # kept; models invent names

@@ -24,7 +24,8 @@ from quartermaster.adapters import Answer, Call, answer_call, finish_now, with_c
 from quartermaster.adapters.tool_search import ToolSearch
 from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
-from router.provider_formats import ProviderFormat, legal_name
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.names import legal_name
 from router.router import Router
 
 

@@ -18,7 +18,8 @@ from quartermaster.adapters import Call, as_text, call_tool, finish_now
 from quartermaster.adapters.tool_search import ToolSearch, known_id
 from router.answer.options import SharedOptions
 from router.errors import SettingsInvalid
-from router.provider_formats import ProviderFormat, render
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.rendering import render
 from router.router import Router
 from router.selection.admission import refusal_reason
 

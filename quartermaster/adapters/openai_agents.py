@@ -41,10 +41,11 @@ from quartermaster.adapters.openai_items import hosted_tools
 from quartermaster.adapters.tool_search import DESCRIPTION, NAME, Searched, ToolSearch, called_tool
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
-from router.provider_formats import ProviderFormat, Rendered, render
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.rendering import Rendered, render
 from router.record import ToolRecord
 from router.router import Router
-from router.selection import Selection
+from router.selection.settings import Selection
 
 _logger = logging.getLogger(__name__)
 _RUN: ContextVar[RunContextWrapper[Any] | None] = ContextVar("run", default=None)  # of the call that is under way

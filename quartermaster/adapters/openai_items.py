@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from router.errors import SettingsInvalid, quoted
-from router.provider_formats import ProviderFormat, Rendered, render
-from router.provider_formats.rendering import in_namespaces
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.rendering import Rendered, in_namespaces, render
 from router.record import ToolRecord
 from router.router import Router
-from router.selection import Selection
 from router.selection.admission import admitted
+from router.selection.settings import Selection
 
 Item = Mapping[str, Any]
 

@@ -19,8 +19,8 @@ from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, Searched
 from router.answer.options import SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid
-from router.provider_formats import ProviderFormat, render
-from router.provider_formats.rendering import in_namespaces
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.rendering import in_namespaces, render
 from router.query.needs import MAX_NEEDS, clean_need
 from router.router import Router
 

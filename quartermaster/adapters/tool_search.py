@@ -19,11 +19,12 @@ from msgspec import Meta
 from router.answer.options import CheckedOptions, SharedOptions
 from router.answer.results import RoutedTools
 from router.errors import RequestInvalid, quoted
-from router.provider_formats import FormName, ProviderFormat, Rendered, parse_choice, render
+from router.provider_formats.formats import FormName, ProviderFormat, parse_choice
+from router.provider_formats.rendering import Rendered, render
 from router.record import ToolRecord
 from router.router import Router
-from router.selection import Selection
 from router.selection.admission import refusal_reason
+from router.selection.settings import Selection
 from router.tools.arguments import mend_arguments, object_of, take_arguments
 from router.typed import converted
 

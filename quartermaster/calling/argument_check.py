@@ -13,11 +13,11 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from quartermaster.calling.errors import CallRefused
-from router.provider_formats import signature
+from router.provider_formats.shaping import signature
 from router.record import ToolRecord
 from router.tools.arguments import take_arguments
 from router.tools.definitions.rows import Steps, TooManySteps
-from router.tools.trust import trusted_text
+from router.tools.trust.trusted import trusted_text
 
 _Check = Callable[..., Iterator[Any] | None]
 

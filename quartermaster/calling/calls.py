@@ -15,11 +15,11 @@ from quartermaster.calling.settings import CallSettings, ProviderCalls
 from quartermaster.calling.styles import escape
 from router.errors import QuartermasterError, RequestInvalid
 from router.operation import Operation
-from router.provider_formats import VendorText
+from router.provider_formats.formats import VendorText
 from router.record import ToolRecord
 from router.router import Router
 from router.selection.admission import refusal_reason
-from router.tools.trust import trusted_text, visible_value
+from router.tools.trust.trusted import trusted_text, visible_value
 
 
 class ApiCalls:

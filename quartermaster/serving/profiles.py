@@ -23,7 +23,7 @@ from quartermaster.serving.audit import Actions, AuditLog
 from quartermaster.serving.tokens import RateLimit, check_token, find_by_token, token_digest
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
-from router.selection import Profile
+from router.selection.profile import Profile
 from router.typed import converted
 
 CALLER = "quartermaster.caller"  # the key of an ASGI scope

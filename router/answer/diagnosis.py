@@ -13,12 +13,12 @@ from router.errors import RequestInvalid
 from router.query.needs import clean_needs
 from router.retrieval.retrievers import Ranking
 from router.search.search import clean_request, rank, search
-from router.selection import admit
+from router.selection.admission import admit
 from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
 from router.text import analyzer, pretokenize, terms
 from router.tools.field_text import description_document, name_document
-from router.tools.trust import sanitize
+from router.tools.trust.sanitization import sanitize
 
 _MAX_AHEAD = 3  # tools of a list that are named before a tool
 _MAX_WORDS = 40  # of a request

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from router.answer.reranking import Reranking
 from router.errors import RequestInvalid, SettingsInvalid, quoted
-from router.provider_formats import Detail, FormName, ProviderFormat, VendorText, parse_choice
+from router.provider_formats.formats import Detail, FormName, ProviderFormat, VendorText, parse_choice
 from router.query.needs import MAX_NEED, MAX_NEEDS
 from router.retrieval.recipe import RECIPES, Recipe, RecipeName
 from router.selection.settings import Selection, Share
@@ -20,7 +20,7 @@ from router.snapshot.snapshot import Snapshot
 from router.typed import converted, descriptions
 
 if TYPE_CHECKING:
-    from router.selection import Profile
+    from router.selection.profile import Profile
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.errors import RequestInvalid
-from router.provider_formats import Detail
+from router.provider_formats.formats import Detail
 from router.search.search import SearchResult
 
 Costs = NDArray[np.integer]

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from router.answer.options import CheckedOptions
 from router.answer.packing import best_of_needs, first_rows, own_order, pack
 from router.answer.reranking import Reranking, RerankingFailed, rerank, text_of
-from router.provider_formats import Detail, ProviderFormat
+from router.provider_formats.formats import Detail, ProviderFormat
 from router.retrieval.no_answer_calibration import FitEstimate
 from router.retrieval.recipe import Recipe
 from router.search.search import SearchResult
-from router.selection import Admission, filter_candidates
+from router.selection.admission import Admission
+from router.selection.filtering import filter_candidates
 from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
 

@@ -12,14 +12,13 @@ from router.answer.post_processing import Exclusion, PostProcessingResult, post_
 from router.answer.results import Dropped, RoutedTool, RoutedTools
 from router.answer.tracing import route_span
 from router.errors import NothingSelected, RequestInvalid
-from router.provider_formats import ProviderFormat
+from router.provider_formats.formats import ProviderFormat
 from router.query.needs import clean_needs, supposed_needs
 from router.retrieval.recipe import Recipe
 from router.retrieval.retrievers import Admitted
 from router.search.conversation import Message, UserMessages, combine_messages, user_messages
 from router.search.search import SearchResult, clean_request, complete, estimate_fit, needed_encoder, search, steps_of
-from router.selection import admit
-from router.selection.admission import Admission
+from router.selection.admission import Admission, admit
 from router.snapshot.cached_encoder import with_request_cache
 from router.snapshot.snapshot import Snapshot
 from router.typed import converted

@@ -8,7 +8,7 @@ from router.provider_formats.formats import Detail, FormName, ProviderFormat, Ve
 from router.record import ToolRecord
 
 if TYPE_CHECKING:
-    from router.provider_formats import Rendered
+    from router.provider_formats.rendering import Rendered
 
 _MAX_SHOWN = 10  # tools
 _MAX_CHARACTERS = 120
@@ -222,7 +222,7 @@ class RoutedTools:
 
         Where none fits at all, `doubt` says it. Needs may quote a stranger, so steering text is left out.
         """
-        from router.tools.trust import trusted_text  # here: most answers cover all needs
+        from router.tools.trust.trusted import trusted_text  # here: most answers cover all needs
 
         named = "; ".join(trusted_text(need) for need in self.uncovered)
         nothing = "Nothing" if self.calibrated else "Perhaps nothing"
@@ -251,7 +251,7 @@ class RoutedTools:
         Raises:
             SettingsInvalid: The form is unknown, or has no deferred tools.
         """
-        from router.provider_formats import render  # here: a reader of records renders nothing
+        from router.provider_formats.rendering import render  # here: a reader of records renders nothing
 
         tools = (*self.always, *self.tools)
         records, details = [tool.record for tool in tools], [tool.detail for tool in tools]

@@ -14,11 +14,12 @@ from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.turn import Placement, RenderedTool, ToolCapacity, Turn, place_tools, prefix_tokens, prompt_price
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, FormName, ProviderFormat, VendorText, parse_choice, render
+from router.provider_formats.formats import Detail, FormName, ProviderFormat, VendorText, parse_choice
+from router.provider_formats.rendering import render
 from router.record import ToolRecord
 from router.search.conversation import Message
-from router.selection import Selection
 from router.selection.admission import refusal_reason
+from router.selection.settings import Selection
 
 MAX_TOOLS = 128  # of OpenAI, the smallest limit of all providers
 # For the values see docs/decisions/answers.md.

@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from router.answer.results import RoutedTools
-from router.provider_formats import Detail, ProviderFormat, Rendered, render
+from router.provider_formats.formats import Detail, ProviderFormat
+from router.provider_formats.rendering import Rendered, render
 from router.record import ToolRecord
 
 

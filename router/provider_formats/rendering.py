@@ -15,7 +15,7 @@ from router.provider_formats.shaping import ToolShaper, signature
 from router.provider_formats.strict import NotStrict
 from router.record import ToolRecord
 from router.tools.arguments import object_of
-from router.tools.trust import WithheldText
+from router.tools.trust.trusted import WithheldText
 
 # "As a best practice, aim to keep each namespace to fewer than 10 functions" (OpenAI's guide to tool search).
 _MAX_FUNCTIONS = 9

@@ -18,7 +18,7 @@ from router.provider_formats.roots import merge_combinations, object_root, with_
 from router.provider_formats.schemas import resolve_reference, valid_schema, with_targets
 from router.provider_formats.strict import NotStrict, strict_schema, take
 from router.record import Kind, ToolRecord
-from router.tools.trust import TrustedRecord, trusted_record
+from router.tools.trust.trusted import TrustedRecord, trusted_record
 
 # A model can only call what it is handed: what a skill or a prompt answers is its text.
 _LEADS = {Kind.SKILL: "Skill, call it to read how: ", Kind.PROMPT: "Prompt, call it to read it: "}

@@ -226,7 +226,7 @@ class Facets:
     @cached_property
     def hashed_names(self) -> Mapping[str, str]:
         """Return tool ids by the rendered names that end in a hash, from which no id can be read."""
-        from router.provider_formats import hashed_names  # here: few names need it
+        from router.provider_formats.names import hashed_names  # here: few names need it
 
         return hashed_names(row.tool_id for row in self.rows if row.tool_id)
 

@@ -19,7 +19,7 @@ from router import contract
 from router.contract import Manifest, Signal
 from router.encoding.encoder import Encoder, OnnxEncoder, import_runtime
 from router.errors import SnapshotInvalid
-from router.provider_formats import Detail, ProviderFormat, VendorText
+from router.provider_formats.formats import Detail, ProviderFormat, VendorText
 from router.record import ToolRecord
 from router.retrieval.arrays import load_array, load_bytes, load_offsets
 from router.retrieval.implicit_needs import ImplicitNeedTools
@@ -210,7 +210,7 @@ class TokenCounts:
 
     def _verbatim(self, form: ProviderFormat, ordinal: int) -> list[int]:
         """Return the tokens of a tool as its vendor wrote it; never fewer than those of its trusted text."""
-        from router.provider_formats import handed_record
+        from router.provider_formats.shaping import handed_record
 
         tokens: list[int] = self.of(form, [ordinal])[0].tolist()
         record = self.records.entry(ordinal).record
@@ -232,7 +232,7 @@ def estimated_tokens(
 
     It is rounded up, and errs on the high side for JSON. A router has no tokeniser file at hand.
     """
-    from router.provider_formats import variants  # here: a build has counted the tokens of most tools
+    from router.provider_formats.shaping import variants  # here: a build has counted the tokens of most tools
 
     texts = (
         json.dumps(tool, separators=(",", ":"), ensure_ascii=False) for tool, _ in variants(record, [form], vendor_text)

@@ -73,7 +73,7 @@ def mend_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> t
         notes = []
     if not notes:
         return arguments, ""
-    from router.tools.trust import trusted_text  # here: a first answer mends nothing
+    from router.tools.trust.trusted import trusted_text  # here: a first answer mends nothing
 
     listed = "; ".join([*notes[:_MOST_TOLD], *([f"and {len(notes) - _MOST_TOLD} more"] if notes[_MOST_TOLD:] else [])])
     return mended, trusted_text(f"The arguments were mended by the tool's schema: {listed}.")

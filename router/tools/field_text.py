@@ -9,7 +9,7 @@ from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
 from router.tools.lexicon import EverydayWords, everyday_words
 from router.tools.text_overlap import short_label
-from router.tools.trust import sanitize
+from router.tools.trust.sanitization import sanitize
 from router.tools.word_forms import tool_language, word_forms
 
 # Part of every snapshot's content hash: raise it with any change to the texts below or to the lexicon. (Vectors are

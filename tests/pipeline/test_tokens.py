@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.tokens import _SEAM, TokenCounter, _tiktoken
-from router.provider_formats import Detail, ProviderFormat, render
+from router.provider_formats.formats import Detail, ProviderFormat
+from router.provider_formats.rendering import render
 from tests.support.factories import make_record
 
 # tiktoken's own; where its tables are not at hand, its patterns are.

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from pipeline.records import record_hash
 from router.answer.results import RoutedTool
-from router.provider_formats import Detail, ProviderFormat, VendorText, handed_record, render
+from router.provider_formats.formats import Detail, ProviderFormat, VendorText
+from router.provider_formats.rendering import render
+from router.provider_formats.shaping import handed_record
 from router.record import Link, Origin, Parameter, ToolRecord
 from router.snapshot.record_store import RecordStore, ToolEntry
 from router.tools.field_text import project_record

@@ -22,7 +22,9 @@ from quartermaster.adapters.fastmcp.catalog import Catalog, definition, provider
 from quartermaster.adapters.tool_search import DESCRIPTION, Searched, ToolSearch, schema_of
 from router.answer.results import RoutedTools
 from router.errors import QuartermasterError
-from router.provider_formats import Detail, ProviderFormat, handed_record, listed_line, listed_row, parse_choice
+from router.provider_formats.formats import Detail, ProviderFormat, parse_choice
+from router.provider_formats.rendering import listed_line, listed_row
+from router.provider_formats.shaping import handed_record
 from router.router import Router
 from router.snapshot.memory import EncoderChoice
 from router.tools.definitions.reading import record_of

@@ -11,7 +11,8 @@ from fastmcp.tools.base import Tool
 from router.errors import SettingsInvalid, quoted
 from router.record import ToolRecord
 from router.router import Router
-from router.selection import Profile, Selection
+from router.selection.profile import Profile
+from router.selection.settings import Selection
 from router.snapshot.memory import EncoderChoice
 from router.tools.definitions.raw_tool import numbered_id
 from router.tools.definitions.reading import record_of

@@ -27,11 +27,12 @@ from quartermaster.adapters.dialogue_tools import Called, DialogueTools, Event, 
 from quartermaster.adapters.pydantic_ai.strategy import RouterStrategy, tool_search
 from quartermaster.adapters.tool_search import DESCRIPTION, CalledTool, Searched, ToolSearch
 from router.errors import RequestInvalid
-from router.provider_formats import FormName, ProviderFormat, render
+from router.provider_formats.formats import FormName, ProviderFormat
+from router.provider_formats.rendering import render
 from router.record import ToolRecord
 from router.router import Router
-from router.selection import Selection
 from router.selection.admission import admitted
+from router.selection.settings import Selection
 
 __all__ = ["DeferredToolset", "RouterStrategy", "RouterToolset", "tool_search"]
 

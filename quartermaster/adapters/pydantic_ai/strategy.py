@@ -14,7 +14,8 @@ from quartermaster.adapters.tool_search import PURPOSE
 from router.answer.options import SharedOptions
 from router.errors import RequestInvalid, SettingsInvalid, quoted
 from router.router import Router
-from router.selection import Profile, Selection
+from router.selection.profile import Profile
+from router.selection.settings import Selection
 from router.snapshot.memory import EncoderChoice
 
 PARAMETER = (

@@ -62,7 +62,8 @@ def search(request: RequestText, how: RouteOptions) -> None:
 
 def _trusted_json(record: ToolRecord) -> dict[str, Any]:
     """Return a record as a model may read it: programs hand these answers on."""
-    from router.provider_formats import VendorText, handed_record
+    from router.provider_formats.formats import VendorText
+    from router.provider_formats.shaping import handed_record
 
     return handed_record(record, VendorText.TRUSTED).to_json()
 

@@ -17,7 +17,7 @@ from router.text import identifier_words
 from router.tools.field_text import description_document, name_document
 from router.tools.naming import parse_operation
 from router.tools.text_overlap import label_words, term_set
-from router.tools.trust import sanitize
+from router.tools.trust.sanitization import sanitize
 
 NO_LIST = "none"  # in place of the nearest list: no list holds a tool of the step
 _FAR = 10**9

@@ -14,7 +14,7 @@ from quartermaster.serving.http.messages import Failure
 from quartermaster.serving.http.service import Operation
 from quartermaster.serving.http.settings import PROBES
 from router.distribution import version
-from router.provider_formats import Rendered
+from router.provider_formats.rendering import Rendered
 from router.tools.trust.trusted import WithheldText
 
 _FAILURES = {

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from quartermaster.addresses import is_this_machine
 from quartermaster.serving.mcp.upstream import Upstream
-from router.tools.trust import visible_value
+from router.tools.trust.trusted import visible_value
 
 Question: TypeAlias = types.ElicitRequest | types.CreateMessageRequest
 Answer: TypeAlias = (

@@ -8,7 +8,7 @@ from typing import Any
 import mcp_types as types
 
 from router.errors import RequestInvalid
-from router.provider_formats import compact_json
+from router.provider_formats.rendering import compact_json
 
 MAX_RESULT_CHARACTERS = 50_000
 _PREFIX = "rest-of-result/"

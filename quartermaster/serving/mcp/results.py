@@ -13,9 +13,11 @@ import mcp_types as types
 
 from quartermaster.adapters import first_tools, withheld_notes
 from router.answer.results import RoutedTools
-from router.provider_formats import Detail, VendorText, compact_json, handed_record, listed_line, listed_row
+from router.provider_formats.formats import Detail, VendorText
+from router.provider_formats.rendering import compact_json, listed_line, listed_row
+from router.provider_formats.shaping import handed_record
 from router.record import Kind, ToolRecord
-from router.tools.trust import TrustedRecord, trusted_text, visible_value
+from router.tools.trust.trusted import TrustedRecord, trusted_text, visible_value
 
 _MAX_NAMED = 5
 _MAX_PARAMETER = 200  # characters

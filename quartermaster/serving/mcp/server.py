@@ -25,7 +25,7 @@ from quartermaster.serving.recent_answers import RecentAnswers
 from router.distribution import version
 from router.errors import QuartermasterError, SettingsInvalid
 from router.router import Router
-from router.selection import Selection
+from router.selection.settings import Selection
 
 _Context = ServerRequestContext[Any]
 

@@ -19,12 +19,12 @@ from quartermaster.serving.profiles import Caller
 from quartermaster.serving.recent_answers import RecentAnswers
 from router.errors import QuartermasterError, RequestInvalid
 from router.feedback import Outcome
-from router.provider_formats import ProviderFormat, VendorText
+from router.provider_formats.formats import ProviderFormat, VendorText
 from router.record import Kind, ToolRecord
-from router.selection import Selection
 from router.selection.admission import refusal_reason
+from router.selection.settings import Selection
 from router.tools.arguments import take_arguments
-from router.tools.trust import visible_value
+from router.tools.trust.trusted import visible_value
 from router.typed import converted
 
 _Arguments = Mapping[str, Any]

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from quartermaster.evaluation.verdict import why_assumed
 from quartermaster.serving import MAX_K
-from router.provider_formats import Detail
+from router.provider_formats.formats import Detail
 from router.record import Kind
 from router.retrieval.recipe import RECIPES
 from router.tools.trust.characters import show_hidden

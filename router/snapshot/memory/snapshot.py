@@ -15,7 +15,7 @@ from router.contract import FORMAT_VERSION, Expanded, Manifest, Signal
 from router.encoding.encoder import Encoder
 from router.expansion import Expansion
 from router.fingerprint import fingerprint
-from router.provider_formats import Detail, ProviderFormat
+from router.provider_formats.formats import Detail, ProviderFormat
 from router.record import ToolRecord
 from router.retrieval.deduplication import duplicate_groups
 from router.retrieval.implicit_needs import ImplicitNeedTools
@@ -34,7 +34,7 @@ from router.tools import field_text
 from router.tools.field_text import FieldDocuments
 from router.tools.foreign_text import foreign_script
 from router.tools.prerequisites.matching import find_prerequisites
-from router.tools.trust import sanitize
+from router.tools.trust.sanitization import sanitize
 
 CATALOG = "memory"
 _GIVEN = "given"  # who wrote the phrases, in the manifest: the calling program

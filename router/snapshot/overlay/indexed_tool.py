@@ -17,7 +17,7 @@ from router.snapshot.record_store import ToolEntry
 from router.snapshot.snapshot import Snapshot
 from router.text import identifier_words, terms
 from router.tools.field_text import project_record
-from router.tools.trust import sanitize
+from router.tools.trust.sanitization import sanitize
 
 ProvidersByOrdinal = Mapping[int, str | None]
 

@@ -9,29 +9,3 @@ To add a pattern, append a row to its table. To add a kind of check, call it in 
 in `sanitization` for whole texts. With either, raise PROJECTION_VERSION (`router.tools.field_text`) and SCREEN_VERSION
 (`pipeline.phrase_checks.checks`), so that catalogs are built anew.
 """
-
-from typing import TYPE_CHECKING
-
-from router.lazy_exports import lazy_exports
-
-if TYPE_CHECKING:
-    from router.tools.trust.sanitization import RemovedText, sanitize
-    from router.tools.trust.trusted import TrustedRecord, WithheldText, trusted_record, trusted_text, visible_value
-else:
-    __getattr__, __dir__ = lazy_exports(
-        __name__,
-        {
-            "router.tools.trust.sanitization": "RemovedText sanitize",
-            "router.tools.trust.trusted": "TrustedRecord WithheldText trusted_record trusted_text visible_value",
-        },
-    )
-
-__all__ = [
-    "RemovedText",
-    "TrustedRecord",
-    "WithheldText",
-    "sanitize",
-    "trusted_record",
-    "trusted_text",
-    "visible_value",
-]

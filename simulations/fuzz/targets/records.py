@@ -6,7 +6,8 @@ from typing import Any
 from pipeline.phrase_checks.screen import Screen
 from router.errors import SettingsInvalid
 from router.expansion import Expansion
-from router.provider_formats import Detail, ProviderFormat, render
+from router.provider_formats.formats import Detail, ProviderFormat
+from router.provider_formats.rendering import render
 from router.tools.field_text import project_record
 from router.tools.functions.reading import read_tools
 from simulations.fuzz.mutation import Form as InputForm

@@ -8,9 +8,9 @@ from typing import Any
 from router import Router
 from router.answer.results import RoutedTools
 from router.errors import QuartermasterError, SettingsInvalid
-from router.provider_formats import ProviderFormat
+from router.provider_formats.formats import ProviderFormat
 from router.record import ToolRecord
-from router.selection import Selection
+from router.selection.settings import Selection
 from simulations.fuzz.mutation import Form as InputForm
 from simulations.fuzz.target import Resources, Run, Target, read_object
 from simulations.fuzz.targets import seeds

@@ -10,7 +10,8 @@ from pipeline.errors import RunAborted
 from pipeline.records import catalog_records
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Reading, read
-from router.provider_formats import ProviderFormat, render
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.rendering import render
 from router.record import ToolRecord
 from router.tools.definitions.nesting import find_definitions
 from router.tools.functions.reading import read_tools

@@ -10,7 +10,8 @@ from quartermaster.adapters import answer_call
 from quartermaster.adapters.openai_agents import function_tools
 from quartermaster.adapters.tool_search import CalledTool, ToolSearch
 from router import RequestInvalid, Router, Selection, SettingsInvalid, ToolRecord
-from router.provider_formats import ProviderFormat, legal_name
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.names import legal_name
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from router import Router
 from router.errors import RequestInvalid
 from router.operation import Operation, OperationParameter
 from router.record import ToolRecord
-from router.selection import Profile, Selection
+from router.selection.profile import Profile
+from router.selection.settings import Selection
 from tests.support.api_server import ApiServer, Reply
 from tests.support.factories import make_record
 

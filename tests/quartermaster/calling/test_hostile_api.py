@@ -27,7 +27,7 @@ from quartermaster.calling import (
 from quartermaster.calling.auth import masked
 from router import Router
 from router.operation import Operation, OperationBody, OperationParameter
-from router.provider_formats import VendorText
+from router.provider_formats.formats import VendorText
 from tests.support.api_server import Reply, api_server
 from tests.support.factories import make_record
 

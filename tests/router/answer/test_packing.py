@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from router.answer.packing import PackedTools, SkippedCandidate, pack
 from router.errors import RequestInvalid
-from router.provider_formats import Detail
+from router.provider_formats.formats import Detail
 
 DETAILS = FULL, SHORT, SIGNATURE = tuple(Detail)
 

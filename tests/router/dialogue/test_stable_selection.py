@@ -13,9 +13,10 @@ from router.answer.results import RoutedTool, RoutedTools
 from router.dialogue.stable_selection import StableSelection
 from router.dialogue.turn import Turn
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import ProviderFormat, VendorText, render
+from router.provider_formats.formats import ProviderFormat, VendorText
+from router.provider_formats.rendering import render
 from router.record import ToolRecord
-from router.selection import Selection
+from router.selection.settings import Selection
 from tests.support.factories import make_record
 
 IDS = tuple(f"acme/{letter}" for letter in "abcdefgh")

@@ -8,7 +8,8 @@ from openai.types.chat import ChatCompletionFunctionToolParam
 from openai.types.responses import FunctionToolParam
 from pydantic import BaseModel, Field, TypeAdapter
 
-from router.provider_formats import Detail, FormName, ProviderFormat, render
+from router.provider_formats.formats import Detail, FormName, ProviderFormat
+from router.provider_formats.rendering import render
 from tests.support.factories import TOOLS, make_record
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from router.provider_formats import Detail, ProviderFormat, render
 from router.provider_formats.dialects import gemini_schema, without_unportable_patterns
+from router.provider_formats.formats import Detail, ProviderFormat
+from router.provider_formats.rendering import render
 from router.provider_formats.shaping import ToolShaper
 from tests.router.provider_formats.test_schemas import HOSTILE, rooted
 from tests.support.factories import make_record

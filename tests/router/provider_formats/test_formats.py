@@ -10,8 +10,9 @@ import regex
 
 from pipeline.tokens import TokenCounter
 from router import Router
-from router.provider_formats import Detail, ProviderFormat, id_of, legal_name, render
-from router.provider_formats.formats import FormatSpec
+from router.provider_formats.formats import Detail, FormatSpec, ProviderFormat
+from router.provider_formats.names import id_of, legal_name
+from router.provider_formats.rendering import render
 from router.provider_formats.shaping import ToolShaper
 from router.snapshot.loading import estimated_tokens
 from tests.pipeline.test_tokens import CL100K

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router.provider_formats import ProviderFormat, hashed_names, id_of, legal_name
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.names import hashed_names, id_of, legal_name
 
 # Everything that an id's own spelling could be confused with, and what no provider takes.
 IDS = st.text("ab/@.~_-2:é顧 ", min_size=1, max_size=12) | st.text(min_size=1, max_size=90)

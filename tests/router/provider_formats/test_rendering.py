@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats import Detail, FormName, ProviderFormat, Rendered, legal_name, render, variants
-from router.provider_formats.rendering import RenderNote, in_namespaces
+from router.provider_formats.formats import Detail, FormName, ProviderFormat
+from router.provider_formats.names import legal_name
+from router.provider_formats.rendering import Rendered, RenderNote, in_namespaces, render
+from router.provider_formats.shaping import variants
 from router.record import ToolRecord
 from tests.router.provider_formats.test_schemas import HOSTILE
 from tests.support.factories import make_record

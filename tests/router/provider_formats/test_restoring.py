@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from router.provider_formats import ProviderFormat, render
+from router.provider_formats.formats import ProviderFormat
+from router.provider_formats.rendering import render
 from router.provider_formats.restoring import without_added_nulls
 from tests.support.factories import make_record
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from router.provider_formats import Detail, ProviderFormat
+from router.provider_formats.formats import Detail, ProviderFormat
 from router.provider_formats.roots import merge_combinations, object_root, with_plain_parameters
 from router.provider_formats.schemas import valid_schema
 from router.provider_formats.shaping import ToolShaper

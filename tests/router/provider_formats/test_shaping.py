@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from router.provider_formats import signature
-from router.provider_formats.shaping import first_sentence, short_schema
+from router.provider_formats.shaping import first_sentence, short_schema, signature
 from tests.router.provider_formats.test_schemas import HOSTILE, META, rooted
 from tests.support.factories import make_record
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from router.selection import Facets, Selection, admit
-from router.snapshot.facets import Facet
+from router.selection.admission import admit
+from router.selection.settings import Selection
+from router.snapshot.facets import Facet, Facets
 
 ROWS = (
     Facet("github/create_issue", "create_issue", "github", ("Issues",), {}),

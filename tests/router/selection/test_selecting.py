@@ -12,7 +12,7 @@ from msgspec.structs import replace as changed
 from router import NothingSelected, RequestInvalid, Router, Selection, SettingsInvalid, Weights
 from router.answer import post_processing
 from router.contract import Signal
-from router.provider_formats import ProviderFormat
+from router.provider_formats.formats import ProviderFormat
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.score_normalization import BackgroundScores
 from router.selection.filtering import filter_candidates

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from router.errors import SettingsInvalid
-from router.selection import Selection, Weights
+from router.selection.settings import Selection, Weights
 
 
 @pytest.mark.parametrize(

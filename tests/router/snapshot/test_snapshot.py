@@ -25,7 +25,7 @@ from router.contract import (
     Manifest,
 )
 from router.fingerprint import file_sha256, fingerprint
-from router.provider_formats import Detail, ProviderFormat
+from router.provider_formats.formats import Detail, ProviderFormat
 from router.snapshot.snapshot import Snapshot
 from tests.support.factories import TOOLS
 from tests.support.publishing import sign

@@ -10,7 +10,7 @@ from pipeline.build import build
 from pipeline.settings import load
 from pipeline.sources.formats import openapi, tool_lists
 from router import Router
-from router.provider_formats import ProviderFormat
+from router.provider_formats.formats import ProviderFormat
 from tests.pipeline.sources.reading import apart, api
 from tests.support.quick import QUICK
 

@@ -9,7 +9,7 @@ from mcp_types import CallToolResult
 from quartermaster.calling import ApiCalls, Bearer, CallSettings, ProviderCalls
 from router import Router
 from router.operation import Operation, OperationParameter
-from router.selection import Selection
+from router.selection.settings import Selection
 from tests.quartermaster.serving.mcp.conftest import asked, text_of
 from tests.support.api_server import ApiServer, Reply, api_server
 from tests.support.factories import make_record

@@ -15,8 +15,8 @@ from quartermaster.serving.mcp import server
 from quartermaster.serving.mcp.results import upstream_result
 from router import FeedbackLog, Outcome, Router
 from router.answer.results import Dropped
-from router.provider_formats import VendorText
-from router.selection import Selection
+from router.provider_formats.formats import VendorText
+from router.selection.settings import Selection
 from tests.quartermaster.serving.mcp.conftest import TOOLS, asked, plain, router_of, text_of
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from router.encoding.encoder import Encoder
 from router.errors import SettingsInvalid
 from router.retrieval.retrievers import IntentRetriever
 from router.retrieval.score_normalization import BackgroundScores
-from router.selection import Selection
+from router.selection.settings import Selection
 from router.snapshot.overlay import Overlay
 from router.snapshot.overlay.layering import apply_overlay
 from router.snapshot.overlay.records import OverlaidRecords
