@@ -167,7 +167,7 @@ def start_workers(settings: FlowSettings, workspace: Path) -> Iterator[Workers |
     else:
         root = (settings.storage or workspace / "workers").absolute()
         with _build_folder(root) as folder, _client(settings) as client:
-            lasting = None if settings.on_this_machine else root
+            lasting = root if settings.dask_address else None
             workers = _DaskWorkers(client, SharedStorage(folder, lasting))
             workers.check()
             yield workers
@@ -209,7 +209,7 @@ def _client(settings: FlowSettings) -> Iterator[Any]:
     finally:
         with suppress(OSError, RuntimeError):  # a scheduler that is lost
             client.close()
-        if settings.on_this_machine:
+        if settings.dask_address is None:
             address.close()
 
 

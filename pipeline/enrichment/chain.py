@@ -5,6 +5,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+from pipeline.enrichment import prompt
 from pipeline.enrichment.generator import (
     NEVER,
     NO_KEY,
@@ -13,7 +14,6 @@ from pipeline.enrichment.generator import (
     Generator,
     Outcome,
     Question,
-    record_key,
 )
 from pipeline.errors import RecordRejected
 from pipeline.ledger import Ledger
@@ -67,7 +67,8 @@ class FileGenerator(Generator):
         row = self._rows.get(record.tool_id)
         if row is None:
             return None
-        return Question(record_key(self.name, self.model, record_hash, {"line": fingerprint(row)}), record)
+        asked = [record_hash, prompt.PROMPT_VERSION, self.name, self.model, {"line": fingerprint(row)}]
+        return Question(fingerprint(asked), record)
 
     def generate(self, questions: Sequence[Question], stop: Event = NEVER) -> Iterator[Sequence[Outcome]]:
         """Yield the expansions of these records."""

@@ -2,9 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from pipeline.enrichment.generator import GenerationFailure, TokenUsage
 from pipeline.ledger import Ledger
@@ -68,10 +67,6 @@ class StaleExpansion:
     model: str
     prompt_version: int
     run: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict, for programs."""
-        return {**asdict(self), "reasons": list(self.reasons)}
 
     def __str__(self) -> str:
         """Return the reasons in words."""

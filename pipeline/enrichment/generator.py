@@ -159,11 +159,6 @@ def answer_key(name: str, model: str, asked: Prompt) -> str:
     return fingerprint([prompt.PROMPT_VERSION, name, model, *shown])
 
 
-def record_key(name: str, model: str, record_hash: str, extra: Mapping[str, Any]) -> str:
-    """Return the key of an answer that depends on the whole record: a file's."""
-    return fingerprint([record_hash, prompt.PROMPT_VERSION, name, model, extra])
-
-
 def questions_about(catalog: Catalog, generator: Generator, records: Iterable[ToolRecord]) -> list[Question]:
     """Return a generator's questions about some records of a catalog, without siblings."""
     questions = (generator.question(record, catalog.hashes[record.tool_id]) for record in records)

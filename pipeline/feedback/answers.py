@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from pipeline.feedback.storage import StoredEvents
 from router.feedback import Outcome
@@ -90,10 +89,6 @@ class FeedbackSummary:
     outcomes: Mapping[str, int]
     ranks: tuple[RankCounts, ...]
     never_called: Mapping[str, int]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict."""
-        return asdict(self)
 
 
 def summarize(events: StoredEvents, joined: Answers) -> FeedbackSummary:

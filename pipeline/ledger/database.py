@@ -30,26 +30,26 @@ GIVEN = "(SELECT unnest($given::VARCHAR[]))"  # for IN: texts that a statement g
 _HELD = re.compile(r"Conflicting lock is held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
 _HELD_HERE = ("different configuration than existing connections", "already attached", "Unique file handle conflict")
 # Errors that say nothing about the file itself: words of the system or of DuckDB, in lower case, and what to say.
-_CAUSES: tuple[tuple[tuple[str, ...], type[QuartermasterError], str], ...] = (
+_CAUSES: tuple[tuple[str, type[QuartermasterError], str], ...] = (
     (
-        ("no space left", "file too large", "quota exceeded", "not enough space"),
+        "no space left|file too large|quota exceeded|not enough space",
         RunAborted,
         "the workspace {path.parent} cannot be written, because the disk is full or files are limited: {message}. "
         "Make room and build again; what was stored before is kept",
     ),
     (
-        ("trying to read a database file with version number", "storage version"),
+        "trying to read a database file with version number|storage version",
         RunAborted,
         "the ledger {path} was written by a newer DuckDB: {message}. Install that version, or restore a backup with "
         "`quartermaster ledger restore`",
     ),
     (
-        ("out of memory", "failed to allocate", "could not allocate"),
+        "out of memory|failed to allocate|could not allocate",
         RunAborted,
         "the memory does not suffice to open the ledger {path}: {message}",
     ),
     (
-        ("permission denied", "read-only file system"),
+        "permission denied|read-only file system",
         SettingsInvalid,
         "the ledger {path} cannot be written ({message}): give this user the right to, or choose another --workspace",
     ),
@@ -86,7 +86,7 @@ def explained(error: Exception, path: Path) -> QuartermasterError:
     if "could not set lock" in words:  # the word "lock" is in "block" and in many a path
         return LedgerInUse(path, "another program")
     for marks, kind, sentence in _CAUSES:
-        if any(mark in words for mark in marks):
+        if re.search(marks, words):
             return kind(sentence.format(path=path, message=message))
     return LedgerDamaged(path, message)
 

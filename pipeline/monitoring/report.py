@@ -50,28 +50,22 @@ class BuildReport:
     """The report of a build.
 
     Attributes:
-        snapshot: The folder of the snapshot.
         outcome: "published", "unchanged" (the current snapshot has the same content) or "held" (written, not serving);
             "failed" only in a `MonitoredRun`.
         held: The gates' reasons, also for a build that changed nothing.
         degraded: What the build went without, such as a source that did not answer. It published anyway.
         counts: How many tools there are, how many records were read and rejected, and how many notices there are of a
             kind.
-        rejected: Records that could not be used, with place and reason.
-        notices: What people should know of single records.
         generators: Tools by the generator that wrote for them.
         stale_expansions: By tool id, why a tool keeps an earlier expansion until a better one is there.
         asked: Tools by the generator that wrote for them in this build.
         reused: How many answers the ledger already had.
         failures: Tools that the generator failed on.
-        usage: Tokens and dollars of this build.
         estimate: What the build was expected to ask and pay.
         verdicts: Texts that the checks left out or noted.
         embedded: How many texts were embedded; the ledger had the others.
         prerequisites: How many tools need another to run first; None where the recipe brings no prerequisites.
-        coverage: How much of each source was read.
-        encoder: The encoder's name; None without vectors.
-        snapshot_encoder: The encoder of the snapshot, in full; None without vectors.
+        encoder: The encoder's name, and `snapshot_encoder` all of it; None without vectors.
         encoder_before: The encoder of the snapshot that served before, where it was another.
         removed: Old snapshots that were deleted.
         written_bytes: Bytes on disk of the new snapshot that no other file shares.
@@ -193,7 +187,7 @@ class BuildReport:
             "stale_sources": [source.to_json() for source in self.stale_sources],
             "generators": dict(self.generators),
             "stale_expansions": [
-                {"tool_id": tool_id, **stale.to_json()} for tool_id, stale in self.stale_expansions.items()
+                {"tool_id": tool_id, **msgspec.to_builtins(stale)} for tool_id, stale in self.stale_expansions.items()
             ],
             "asked": dict(self.asked),
             "reused": self.reused,

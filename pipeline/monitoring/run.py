@@ -40,8 +40,6 @@ class MonitoredRun(CurrentRun):
     """One run of a build. It is filled in while the build goes on, and announced at the end. Times are UTC.
 
     Attributes:
-        started_at: When the build began.
-        finished_at: When it ended.
         report: What it did; of a run that failed, what was wrong with the ledger at most.
         failure: Why it failed; None where it did not.
         alert_open: Whether trouble was told last, and not its end.
@@ -50,7 +48,6 @@ class MonitoredRun(CurrentRun):
         seconds: Wall-clock seconds by stage, as far as it came.
         succeeded_at: When the last run ended that was published or unchanged, this one included.
         published_at: When the last run ended that was published, this one included.
-        ledger_bytes: The size of the ledger.
         snapshot_bytes: The size of the snapshot that serves.
     """
 

@@ -16,6 +16,7 @@ from pipeline.learning import (
 from pipeline.memo import Memo
 from pipeline.progress import Progress
 from pipeline.records import Catalog, sanitized
+from pipeline.sentences import counted
 from quartermaster.evaluation import read_judgements
 from router.contract import Manifest, Signal
 from router.fingerprint import file_sha256
@@ -50,8 +51,10 @@ def calibrate_snapshot(
     `max_refused_share` of the requests that a tool fits are refused. A snapshot that cannot be calibrated says why in
     its manifest. `memo` has what earlier builds computed.
     """
-    if skipped := _cannot_calibrate(manifest):
-        return _written(manifest, folder, (), {"fitting": {"skipped": skipped}})
+    if (tools := manifest.counts["tools"]) < MIN_CALIBRATED_TOOLS:
+        few = f"{counted(tools, 'tool')} {'is' if tools == 1 else 'are'}"
+        why = f"{few} too few to calibrate on: an agent can be given them all"
+        return _written(manifest, folder, (), {"fitting": {"skipped": why}})
     snapshot = Snapshot.open(folder, check=False)
     if reused is not None:
         calibrated = update_calibration(snapshot, reused, memo)
@@ -93,11 +96,3 @@ def _written(
     )
     manifest.write(folder)
     return manifest
-
-
-def _cannot_calibrate(manifest: Manifest) -> str:
-    """Return why a snapshot cannot be calibrated; empty where it can."""
-    if (tools := manifest.counts["tools"]) < MIN_CALIBRATED_TOOLS:
-        few = "1 tool is" if tools == 1 else f"{tools} tools are"
-        return f"{few} too few to calibrate on: an agent can be given them all"
-    return ""

@@ -33,12 +33,6 @@ def _header_name(name: str) -> str:
     return name
 
 
-def _variable_name(name: str) -> str:
-    if not name or "=" in name or "\0" in name:
-        raise ValueError("it cannot name a variable")
-    return name
-
-
 def _each_once(headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
     if len({name.lower() for name in headers}) < len(headers):
         raise ValueError("a header stands there twice, in small and in capital letters")
@@ -52,17 +46,11 @@ def _address(url: str) -> str:
     return url
 
 
-def _with_program(command: tuple[str, ...]) -> tuple[str, ...]:
-    if not (command and command[0]):
-        raise ValueError("it is empty: it holds the program and its arguments")
-    return command
-
-
 Address = Annotated[str, AfterValidator(_address)]
-Command = Annotated[tuple[str, ...], AfterValidator(_with_program)]
+Command = Annotated[tuple[str, ...], Field(min_length=1)]
 Fillable = Annotated[SecretStr, AfterValidator(_fillable)]
 Headers = Annotated[dict[Annotated[str, AfterValidator(_header_name)], Fillable], AfterValidator(_each_once)]
-Environment = dict[Annotated[str, AfterValidator(_variable_name)], Fillable]
+Environment = dict[Annotated[str, Field(pattern=r"^[^=\x00]+$")], Fillable]
 Grant = Literal["client_credentials", "authorization_code"]
 
 

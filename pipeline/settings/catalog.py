@@ -50,11 +50,6 @@ class FlowSettings(Section):
             raise ValueError(f"dask_address is for runner = 'dask', and runner is {self.runner!r}")
         return self
 
-    @property
-    def on_this_machine(self) -> bool:
-        """Return whether the runner has all workers on this machine."""
-        return self.dask_address is None
-
 
 class LedgerSettings(Section):
     """The backups of the ledger that builds make, in the folder `backups` of the workspace."""

@@ -7,43 +7,25 @@ says which snapshots may serve, and which may be removed: for any store. `signin
 """
 
 from pipeline.store import decisions, publication
-from pipeline.store.disk import DiskSize, catalogs, disk_size, last_built, share_unchanged
+from pipeline.store.disk import catalogs, disk_size, last_built, share_unchanged
 from pipeline.store.local import SnapshotStore
-from pipeline.store.protocol import PointerStore, SharedStore, WritableStore
-from pipeline.store.serviceable import is_held, is_rolled_back, removable
-from pipeline.store.signing import (
-    UNSIGNED,
-    Signing,
-    sign_in,
-    sign_manifest,
-    sign_snapshot,
-    signing_keys,
-    signing_keys_in,
-)
-from router.snapshot.store.state import RolledBack, StoreState
+from pipeline.store.protocol import SharedStore, WritableStore
+from pipeline.store.serviceable import removable
+from pipeline.store.signing import Signing, sign_manifest, sign_snapshot, signing_keys
 
 __all__ = [
-    "UNSIGNED",
-    "DiskSize",
-    "PointerStore",
-    "RolledBack",
     "SharedStore",
     "Signing",
     "SnapshotStore",
-    "StoreState",
     "WritableStore",
     "catalogs",
     "decisions",
     "disk_size",
-    "is_held",
-    "is_rolled_back",
     "last_built",
     "publication",
     "removable",
     "share_unchanged",
-    "sign_in",
     "sign_manifest",
     "sign_snapshot",
     "signing_keys",
-    "signing_keys_in",
 ]

@@ -6,28 +6,20 @@ from pathlib import Path
 from rich.table import Column
 
 from pipeline.sentences import named
-from pipeline.store import (
-    DiskSize,
-    RolledBack,
-    Signing,
-    SnapshotStore,
-    StoreState,
-    decisions,
-    disk_size,
-    is_held,
-    is_rolled_back,
-    sign_in,
-    signing_keys_in,
-)
+from pipeline.store import Signing, SnapshotStore, decisions, disk_size
 from pipeline.store.bucket.store import BucketStore
 from pipeline.store.deltas.databases import open_whole
+from pipeline.store.disk import DiskSize
 from pipeline.store.private_keys import read_signer
+from pipeline.store.serviceable import is_held, is_rolled_back
+from pipeline.store.signing import sign_in, signing_keys_in
 from quartermaster.output.formatting import make_table
 from quartermaster.output.terminal import out, print_err, print_json, print_out
 from router.errors import SettingsInvalid, SnapshotInvalid
 from router.snapshot.listed_files import unlisted_files
 from router.snapshot.store.bucket.cache import origin_of
 from router.snapshot.store.bucket.url import catalog_of, is_url
+from router.snapshot.store.state import RolledBack, StoreState
 from router.store import Stored, cache_place
 
 CatalogStore = SnapshotStore | BucketStore

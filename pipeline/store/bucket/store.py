@@ -218,21 +218,16 @@ def push(store: BucketStore, folder: Path, *, again: bool = False) -> tuple[str,
     as `BucketStore.upload` does.
     """
     manifest = open_whole(folder).manifest
-    _require_catalog(store, folder, manifest)
-    store.begin_build()
-    store.upload(folder, again=again)
-    if reasons := _reasons_against(store, manifest):
-        return reasons
-    return publish_build(store, manifest.snapshot)
-
-
-def _require_catalog(store: BucketStore, folder: Path, manifest: Manifest) -> None:
-    """Raise SettingsInvalid where routers that check signatures would expect another catalog at the address."""
     if (folder / SIGNATURE).is_file() and manifest.catalog != store.catalog:
         raise SettingsInvalid(
             f"{store.label} must end with /{manifest.catalog}, the catalog of {folder}: it is signed, and routers that "
             "check signatures take the catalog's name from the address"
         )
+    store.begin_build()
+    store.upload(folder, again=again)
+    if reasons := _reasons_against(store, manifest):
+        return reasons
+    return publish_build(store, manifest.snapshot)
 
 
 def _reasons_against(store: BucketStore, manifest: Manifest) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """inspect and feedback: what a snapshot holds, and the outcomes of what was offered."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -68,7 +69,7 @@ def feedback(
         )
     summary = summarize(events, join_answers(events))
     if as_json:
-        print_json(summary.to_json())
+        print_json(asdict(summary))
         return
     counts = {
         "with their text": summary.texts,

@@ -1,5 +1,6 @@
 """Reports count for the answers that they belong to, and a summary counts them."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from pipeline.feedback import StoredEvents, join_answers, read_events, summarize
@@ -47,7 +48,7 @@ def test_a_summary_counts_by_rank_by_outcome_and_by_tool(tmp_path: Path) -> None
     log.report("0" * 32, "a", "succeeded")
     log.close()
     events = read_events(tmp_path)
-    found = summarize(events, join_answers(events)).to_json()
+    found = asdict(summarize(events, join_answers(events)))
     assert [tuple(row.values()) for row in found["ranks"]] == [(1, 2, 1), (2, 2, 1), (3, 2, 0)]
     assert found["outcomes"] == {"called": 0, "succeeded": 1, "failed": 1, "rejected": 0}
     assert (found["answers"], found["callers"], found["texts"], found["untied"]) == (2, 2, 0, 1)
