@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -24,6 +25,7 @@ _STOP_WORD_SHARE = 0.15  # of all words
 _FEWEST_STOP_WORDS = 3
 _FEWEST_BESIDE_ACCENTS = 2
 _MOST_KEPT_WORDS = 65_536  # whose languages are known
+_MOST_KEPT_TEXTS = 256  # a request is asked about for its forms, for its lists and for its fit
 _LONGEST_STOP_WORD = 32  # letters: no longer one is looked up, and kept
 _FEWEST_ACCENTED = 2  # words
 _ACCENT_SHARE = 0.03  # of all letters
@@ -31,6 +33,7 @@ _LATIN = "LATIN"
 _ENGLISH_STOP_WORDS = frozenset(STOP_WORDS)
 _ASCII_WORD = re.compile("[a-z]+")
 _BETWEEN_WORDS = re.compile(r"[\s'’]+")
+_SENTENCE_ENDS = ".!?:"
 _PUNCTUATION = '.,;:!?¿¡()[]{}"«»„“”…`*/&-–—'
 
 # The languages of LANGUAGES that most text of a script is in.
@@ -43,7 +46,11 @@ _OWN_LATIN_LETTERS = {"tr": "[ğı]", "cs": "[řů]", "pl": "[łżź]", "ro": "[
 
 def foreign_script(text: str) -> str:
     """Return the script of a text that is not English, such as "Hangul" or "Latin"; empty for English."""
-    text = text[:_MAX_CHARACTERS]
+    return _script(text[:_MAX_CHARACTERS])
+
+
+@lru_cache(_MOST_KEPT_TEXTS)
+def _script(text: str) -> str:
     if text.isascii():
         words = _ASCII_WORD.findall(text.lower())
     else:
@@ -56,10 +63,8 @@ def foreign_script(text: str) -> str:
     counts = count_scripts(text)
     others = {script: count for script, count in sorted(counts.items()) if script != _LATIN}
     script = max(others, key=others.__getitem__) if others else _LATIN
-    if sum(others.values()) > _SCRIPT_SHARE * counts.total():
-        return _name(script)
-    if not english and _has_accents(words):
-        return _name(script)
+    if sum(others.values()) > _SCRIPT_SHARE * counts.total() or (not english and _has_accents(words)):
+        return "Han" if script == "CJK" else script.capitalize()
     return LATIN if _has_stop_words(words, max(_FEWEST_BESIDE_ACCENTS, english + 1)) else ""
 
 
@@ -70,19 +75,15 @@ def request_language(text: str) -> str:
     another language are enough, or one beside an accent, where English has fewer that the other lacks. Languages that
     share a script without letters of their own count as the one that most text is in.
     """
-    return _language_of(text[:_MAX_CHARACTERS])
-
-
-@lru_cache(maxsize=256)  # the same request is asked about for its lists and for its fit
-def _language_of(text: str) -> str:
     language = ENGLISH
     if script := foreign_script(text):
         letters_of = _OWN_LATIN_LETTERS if script == LATIN else _OWN_LETTERS
-        own = (code for code, letters in letters_of.items() if re.search(letters, text.casefold()))
+        folded = text[:_MAX_CHARACTERS].casefold()
+        own = (code for code, letters in letters_of.items() if re.search(letters, folded))
         language = next(own, _LANGUAGE_OF_SCRIPT.get(script, ""))
         if script != LATIN:
             return language
-    return latin_language(text, fewest=2 if text.isascii() else 1) or language
+    return latin_language(text, fewest=2 if text[:_MAX_CHARACTERS].isascii() else 1) or language
 
 
 def latin_language(text: str, among: Sequence[str] = LANGUAGES_WITH_STOP_WORDS, fewest: int = 2) -> str:
@@ -91,19 +92,25 @@ def latin_language(text: str, among: Sequence[str] = LANGUAGES_WITH_STOP_WORDS, 
     Of equals it is the one with more stop words that English has too, then the first. Empty where it has
     fewer than `fewest`, or no more than of English: those of both languages count for neither.
     """
-    words = (chunk.strip(_PUNCTUATION) for chunk in _BETWEEN_WORDS.split(text[:_MAX_CHARACTERS]))
-    # Not identifiers and addresses, nor abbreviations: AI, OS and HA are stop words of other languages.
-    words = (word for word in words if len(word) <= _LONGEST_STOP_WORD and word.isalpha() and not word.isupper())
-    folded = {word.casefold() for word in words}
-    shared = Counter(language for word in folded & _ENGLISH_STOP_WORDS for language in _languages_with(word))
-    own = Counter(language for word in folded - _ENGLISH_STOP_WORDS for language in _languages_with(word))
+    own, shared, english = _stop_words(text[:_MAX_CHARACTERS])
     language = max(among, key=lambda code: (own[code], shared[code]), default="")
-    english = len(folded & _ENGLISH_STOP_WORDS) - shared[language]
-    return language if own[language] >= fewest and own[language] > english else ""
+    return language if own[language] >= fewest and own[language] > english - shared[language] else ""
 
 
-def _name(script: str) -> str:
-    return "Han" if script == "CJK" else script.capitalize()
+@lru_cache(_MOST_KEPT_TEXTS)
+def _stop_words(text: str) -> tuple[Counter[str], Counter[str], int]:
+    """Return by language the stop words that English lacks and those that it has too, and how many English ones."""
+    folded = {
+        word.casefold()
+        for before, chunk in pairwise(["", *_BETWEEN_WORDS.split(text)])
+        # No identifiers and addresses. No names within a sentence, and no abbreviations, whose words are stop words of
+        # other languages: Las Vegas, AI.
+        if (word := chunk.strip(_PUNCTUATION)).isalpha() and len(word) <= _LONGEST_STOP_WORD and not word.isupper()
+        if before[-1:] in _SENTENCE_ENDS or not word[0].isupper()
+    }
+    english = folded & _ENGLISH_STOP_WORDS
+    own = Counter(language for word in folded - english for language in _languages_with(word))
+    return own, Counter(language for word in english for language in _languages_with(word)), len(english)
 
 
 def _has_accents(words: Sequence[str]) -> bool:

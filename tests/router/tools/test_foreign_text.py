@@ -42,6 +42,7 @@ def test_english_with_names_accents_or_a_few_other_letters_is_english(text: str)
         ("montre les factures de ce client", "fr"),
         ("envia a fatura para a minha cliente", "pt"),
         ("¿Cuánto cuesta el envío?", "es"),  # one stop word, beside an accent
+        ("Donde pago? Una factura", "es"),  # a capital that begins a sentence
         ("Где мой заказ", "ru"),
         ("Де моє замовлення", "uk"),  # "є" is not Russian
         ("Отправь письмо Łukasz", "ru"),  # a name in another script
@@ -68,6 +69,7 @@ def test_a_request_is_told_by_two_stop_words_of_its_language_or_by_letters_of_it
         "open /de/la/index.html",
         "Find a café near me",
         "rename the channel to die-neuen",
+        "Flights Los Angeles Las Vegas",  # names
         "",
     ],
 )
