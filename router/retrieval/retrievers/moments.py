@@ -140,4 +140,4 @@ def rounded(scores: NDArray[np.float32]) -> NDArray[np.float64]:
 
     Smaller differences come from the rounding of vectors: such scores tie, and go by id.
     """
-    return np.round(scores, 6).astype(np.float64)
+    return scores.round(6).astype(np.float64)

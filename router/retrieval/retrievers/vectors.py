@@ -12,11 +12,11 @@ from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
 
 _LEVELS = 127
-# A request's numbers are taken apart into three of a byte, 23 bits as in a float32: a pass over the vectors multiplies
-# all three. A fourth is zero: numkong compares four in less time than three.
-_PARTS = 3
-_STEP = 2 * _LEVELS  # what one of a part is worth in the next
-_WORTH = np.array([_STEP**2, _STEP, 1, 0], np.float64)  # of each part, in the last; sums of so few bits are exact
+# A request's numbers become whole ones of 23 bits, as a float32 has, and each of these four signed bytes, of which the
+# last is zero: a pass over the vectors multiplies all, and numkong takes less time for four than for three.
+_MOST = _LEVELS * (2 * _LEVELS) ** 2
+_SIGNED = 0x808080  # added and taken by XOR, it makes the lower bytes of a whole number signed ones
+_WORTH = np.array([1, 2**8, 2**16, 2**24], np.float64)  # of each byte; sums of so few bits are exact
 _BLOCK = 16_384  # vectors compared at once, so that their products stay in the core's cache
 
 
@@ -141,11 +141,8 @@ def places(offsets: NDArray[np.int64], tools: NDArray[np.int64]) -> tuple[NDArra
 
 
 def _in_parts(vector: NDArray[np.float32]) -> tuple[numkong.PackedMatrix, float]:
-    """Return a vector's parts, packed int8 (parts, dim), and what one of the last is worth."""
-    step = float(np.abs(vector).max(initial=0)) / _LEVELS or 1.0
-    parts = np.zeros((len(_WORTH), len(vector)), np.int8)
-    left = vector.astype(np.float64) / step
-    for part in parts[:_PARTS]:
-        part[:] = whole = np.rint(left)
-        left = (left - whole) * _STEP
-    return numkong.dots_pack(parts), step / _STEP ** (_PARTS - 1)
+    """Return a vector's parts, packed int8 (parts, dim), and what one of the first is worth."""
+    step = float(np.abs(vector).max(initial=0)) / _MOST or 1.0
+    whole = np.rint(vector / np.float64(step)).astype("<i4")
+    parts = ((whole + _SIGNED) ^ _SIGNED).view(np.int8).reshape(-1, len(_WORTH)).T
+    return numkong.dots_pack(np.ascontiguousarray(parts)), step
