@@ -15,8 +15,10 @@
 
 import reprlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from router.record import Origin
+if TYPE_CHECKING:
+    from router.record import Origin
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
@@ -74,16 +76,16 @@ class RecordRejected(QuartermasterError):
     `keys` are the keys of a record that has no name.
     """
 
-    def __init__(self, origin: Origin, reason: str, *, keys: tuple[str, ...] = ()) -> None:
+    def __init__(self, origin: "Origin", reason: str, *, keys: tuple[str, ...] = ()) -> None:
         super().__init__(f"{origin.file} {origin.pointer}: {reason}")
         self.origin = origin
         self.reason = reason
         self.keys = keys
 
-    def __reduce__(self) -> tuple[Callable[..., "RecordRejected"], tuple[Origin, str, tuple[str, ...]]]:
+    def __reduce__(self) -> tuple[Callable[..., "RecordRejected"], tuple["Origin", str, tuple[str, ...]]]:
         """Return how to make it again from its parts: an exception is pickled with nothing but its message."""
         return _rejected, (self.origin, self.reason, self.keys)
 
 
-def _rejected(origin: Origin, reason: str, keys: tuple[str, ...]) -> RecordRejected:
+def _rejected(origin: "Origin", reason: str, keys: tuple[str, ...]) -> RecordRejected:
     return RecordRejected(origin, reason, keys=keys)

@@ -1,7 +1,7 @@
 """The tool record: one tool in normal form, as every stage uses it and the router returns it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
@@ -30,8 +30,7 @@ class Kind(StrEnum):
     PROMPT = "prompt"
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """One leaf or branch of a tool's input schema, or of the schema of its answer.
 
     Attributes:
@@ -69,8 +68,7 @@ class Parameter:
         return msgspec.convert(row, cls)
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """A link of an OpenAPI document: after a call of this tool, the value of another tool's parameter is known.
 
     Attributes:
@@ -84,8 +82,7 @@ class Link:
     expression: str
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """The place that a record was read from: a file, URL or command, and a JSON pointer or line within it."""
 
     file: str
@@ -128,7 +125,7 @@ class ToolRecord:
     categories: tuple[str, ...] = ()
     annotations: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     deprecated: bool = False
-    origin: Origin = Origin("", "")
+    origin: Origin = field(default=Origin("", ""))
     outputs: tuple[Parameter, ...] = ()
     links: tuple[Link, ...] = ()
     operation: Operation | None = None
@@ -175,7 +172,7 @@ class ToolRecord:
         if self.outputs:
             row["outputs"] = [output.to_json() for output in self.outputs]
         if self.links:
-            row["links"] = [asdict(link) for link in self.links]
+            row["links"] = [msgspec.structs.asdict(link) for link in self.links]
         if self.operation:
             row["operation"] = self.operation.to_json()
         if self.kind is not Kind.TOOL:

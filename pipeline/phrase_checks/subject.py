@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from msgspec import structs
+
 from pipeline.enrichment.context import TextVerdict
 from pipeline.phrase_checks.screen import LISTS
 from router.expansion import Expansion
@@ -143,7 +145,7 @@ def reduced(record: ToolRecord, foreign: Collection[str]) -> ToolRecord:
         provider=_label(record.provider) or record.provider,
         description=subject_claim(record),
         parameters=tuple(
-            replace(parameter, description="", enum=())
+            structs.replace(parameter, description="", enum=())
             for parameter in record.parameters
             if _parameter_name(parameter) not in foreign
         ),

@@ -3,8 +3,9 @@
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
+
+from msgspec.structs import asdict
 
 from pipeline.enrichment.by_hand import HandPhrases
 from pipeline.inspection.reading import Inspection

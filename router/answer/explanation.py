@@ -1,7 +1,8 @@
 """The reasons for each tool of an answer: ranks, contributions, the step and the phrase that matched."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from router.answer.results import NeededBy, RoutedTool
 from router.contract import Signal
@@ -83,8 +84,7 @@ def _ranks(ranking: Ranking) -> dict[int, int]:
     return dict(zip(ranking.ordinals.tolist(), range(1, len(ranking) + 1), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResolver:
+class ToolResolver(msgspec.Struct, frozen=True):
     """A tool that resolves what another needs.
 
     Attributes:
@@ -96,8 +96,7 @@ class ToolResolver:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class ToolNeed:
+class ToolNeed(msgspec.Struct, frozen=True):
     """A value that a tool needs and people do not say.
 
     Attributes:

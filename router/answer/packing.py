@@ -1,8 +1,8 @@
 """Which routed tools fit a token budget, and in what detail."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,16 +15,14 @@ Costs = NDArray[np.integer]
 _DETAILS = tuple(Detail)
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedCandidate:
+class SkippedCandidate(msgspec.Struct, frozen=True):
     """A candidate that did not fit, by its position, with the reason: "needs 812 tokens, 140 left of 2,000"."""
 
     position: int
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class PackedTools:
+class PackedTools(msgspec.Struct, frozen=True):
     """The packed candidates: positions in rank order, each with its detail, and their tokens together.
 
     `skipped` are, in rank order, the candidates that did not fit, of the first k and of those before the last one

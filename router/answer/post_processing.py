@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from router.answer.options import CheckedOptions
@@ -37,8 +38,7 @@ class Exclusion(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True)
-class PostProcessingResult:
+class PostProcessingResult(msgspec.Struct, frozen=True):
     """The tools of an answer by their rows in the ranking, in order; `always` are the ordinals of those beside them.
 
     `details` are those of the tools of `always`, then of the rows. `excluded` are the candidates that were left out.

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, SupportsFloat
 
+import msgspec
+
 from router.distribution import install_command
 from router.errors import QuartermasterError, SettingsInvalid
 from router.process import renew_in_child
@@ -61,8 +63,7 @@ class Reranking:
         return k * self.multiplier
 
 
-@dataclass(frozen=True, slots=True)
-class Reranked:
+class Reranked(msgspec.Struct, frozen=True):
     """The positions of the candidates, best first, and their scores in that order."""
 
     order: tuple[int, ...]

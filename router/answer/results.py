@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from router.provider_formats.formats import Detail, FormName, ProviderFormat, VendorText
 from router.record import ToolRecord
 
@@ -18,8 +20,7 @@ def _record_json(record: ToolRecord) -> dict[str, Any]:
     return record.without_outputs().to_json()
 
 
-@dataclass(frozen=True, slots=True)
-class NeededBy:
+class NeededBy(msgspec.Struct, frozen=True):
     """A tool that needs another to run first.
 
     Attributes:
@@ -98,8 +99,7 @@ class RoutedTool:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(msgspec.Struct, frozen=True):
     """A candidate that was left out.
 
     Attributes:

@@ -4,9 +4,10 @@ To add a format, write its entry in `ProviderFormat` and nothing else.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, TypeVar
+
+import msgspec
 
 from router.errors import SettingsInvalid, quoted
 
@@ -14,8 +15,7 @@ Schema = dict[str, Any]
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-@dataclass(frozen=True, slots=True)
-class StrictLimits:
+class StrictLimits(msgspec.Struct, frozen=True):
     """What a provider's strict mode takes in one schema; `request` says what it takes in one request, by name.
 
     `null_for_optional` says that an optional property is required and may be null, `bounds` that numbers, texts and
@@ -26,7 +26,7 @@ class StrictLimits:
     null_for_optional: bool
     bounds: bool
     recursion: bool
-    request: Mapping[str, int] = field(default_factory=dict)
+    request: Mapping[str, int] = msgspec.field(default_factory=dict)
     properties: int = 5_000
     levels: int = 10
     values: int = 1_000
@@ -45,8 +45,7 @@ ANTHROPIC_STRICT = StrictLimits(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FormatSpec:
+class FormatSpec(msgspec.Struct, frozen=True):
     """How a provider takes tools.
 
     Attributes:

@@ -1,7 +1,8 @@
 """The identifiers that a request brings: "patient 123", an order's `cus_9f3`, a URL, a point on earth."""
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from router.text import identifier_words
 from router.tools.grammar import singular
@@ -29,8 +30,7 @@ _MINE = re.compile(r"\b(?:my|mine|our|ours|myself)\b", re.IGNORECASE)
 _MOST_READ = 4_000  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class RequestIdentifiers:
+class RequestIdentifiers(msgspec.Struct, frozen=True):
     """What a request brings: an opaque identifier, a point on earth, numbers.
 
     `numbered` are the nouns, in the singular, that a number follows. `says_mine` says that it speaks of the caller's.

@@ -6,8 +6,9 @@ long request costs linear time.
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import cache
+
+import msgspec
 
 from router.tools.implicit_needs import ImplicitNeed
 
@@ -83,8 +84,7 @@ _SEND = re.compile(
 _EITHER = (ImplicitNeed.SEND_MAIL, ImplicitNeed.SEND_MESSAGE)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownNeed:
+class ShownNeed(msgspec.Struct, frozen=True):
     """A need that a request shows by `text`, a part of it. A tool for any of `needs` meets it."""
 
     needs: tuple[ImplicitNeed, ...]

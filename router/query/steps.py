@@ -8,9 +8,10 @@ See docs/decisions/steps.md for the evidence.
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
+
+import msgspec
 
 from router.query.intent_detection import OPENING_LENGTH, expresses_intent, starts_with_intent
 from router.text import terms
@@ -46,8 +47,7 @@ _FILLERS = (
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(msgspec.Struct, frozen=True):
     """The steps of a request in its order; empty where the request is a single step.
 
     `weights` are 1 for steps that express an intent, and less for statements unless MANY_STEPS are intents. `share` is
@@ -67,8 +67,7 @@ class Steps:
         return len(self.texts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(msgspec.Struct, frozen=True):
     """One or several clauses that belong together, with their character ranges in the request."""
 
     text: str

@@ -5,7 +5,6 @@ one matches. See docs/decisions/prerequisites.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -53,14 +52,13 @@ class _Stored(msgspec.Struct):
     requires_date: list[int]
 
 
-@dataclass(frozen=True, slots=True)
-class ImplicitNeedTools:
+class ImplicitNeedTools(msgspec.Struct, frozen=True):
     """The tools that meet each need, the surest first, and the ordinals of those that require a date.
 
     A date brings a clock only where the catalog has one.
     """
 
-    tools: Mapping[ImplicitNeed, tuple[ImplicitNeedTool, ...]] = field(default_factory=dict)
+    tools: Mapping[ImplicitNeed, tuple[ImplicitNeedTool, ...]] = msgspec.field(default_factory=dict)
     requires_date: frozenset[int] = frozenset()
 
     @classmethod
@@ -118,8 +116,7 @@ class ImplicitNeedTools:
         return cls(known, frozenset(stored.requires_date))
 
 
-@dataclass(frozen=True, slots=True)
-class MetNeed:
+class MetNeed(msgspec.Struct, frozen=True):
     """A need of a request that a tool was brought for: `text` shows it, `ordinal` is the tool."""
 
     need: ImplicitNeed

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import msgspec
@@ -91,8 +90,7 @@ REFUSAL_COST = 3
 MIN_CALIBRATED_TOOLS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class FitEstimate:
+class FitEstimate(msgspec.Struct, frozen=True):
     """The estimated probability `fits` that some tool fits a request; `none_fits` where it is below the threshold.
 
     `calibrated` is False where the calibration is generic: the catalog has none for requests in that language.
@@ -103,8 +101,7 @@ class FitEstimate:
     calibrated: bool
 
 
-@dataclass(frozen=True)
-class Calibration:
+class Calibration(msgspec.Struct, frozen=True):
     """A logistic model of the probability that some tool fits: a weight for each feature, and an intercept.
 
     Below the probability `threshold` no tool counts as fitting; it refuses at most `max_refused_share` of the
@@ -118,7 +115,7 @@ class Calibration:
     threshold: float
     max_refused_share: float
     source: str
-    evidence: Mapping[str, float] = field(default_factory=dict)
+    evidence: Mapping[str, float] = msgspec.field(default_factory=dict)
     language: str = ENGLISH
 
     @property
@@ -136,12 +133,12 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict; `from_json` gives the calibration back."""
-        return {**asdict(self), "weights": {str(name): weight for name, weight in self.weights.items()}}
+        return {**msgspec.structs.asdict(self), "weights": {str(name): weight for name, weight in self.weights.items()}}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "Calibration":
         """Return a calibration from a manifest. Raises SnapshotInvalid where a field is missing or no number."""
-        if unknown := set(row) - {f.name for f in fields(cls)}:
+        if unknown := row.keys() - {*cls.__struct_fields__}:
             raise SnapshotInvalid(f"the manifest's calibration has an unknown field {sorted(unknown)[0]!r}")
         try:
             calibration = msgspec.convert(row, cls)

@@ -6,7 +6,6 @@ Three files: a JSON line for each tool, where each line begins, and a number for
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from router.contract import PREREQUISITE_OFFSETS, PREREQUISITES, PROVIDER_GROUPS
@@ -50,8 +50,7 @@ _NEEDS = msgspec.json.Decoder(tuple[UnmetNeed, ...])
 _NO_PROVIDER = -1
 
 
-@dataclass(frozen=True)
-class PrerequisiteGraph:
+class PrerequisiteGraph(msgspec.Struct, frozen=True, dict=True):
     """What tools need, by ordinal. It lists only tools with a resolver.
 
     `lines` are the bytes of the JSON lines, `offsets` int64 (tools + 1,) say where each begins, `providers` int32

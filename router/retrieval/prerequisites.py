@@ -9,9 +9,9 @@ brought. See docs/decisions/prerequisites.md.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from router.query.identifiers import RequestIdentifiers, find_identifiers
@@ -40,8 +40,7 @@ class Dependent(NamedTuple):
     parameter: str
 
 
-@dataclass(frozen=True, slots=True)
-class BroughtTools:
+class BroughtTools(msgspec.Struct, frozen=True):
     """A ranking with the tools that must run first.
 
     `dependents` are by ordinal the tools that need each. `score_boosts` are by ordinal what being needed added to the

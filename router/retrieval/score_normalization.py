@@ -7,10 +7,10 @@ impostors (Auckenthaler, Carey and Lloyd-Thomas, Digital Signal Processing 10, 2
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,8 +26,7 @@ TASK_WORDING = "errand"
 _NEAREST = 3
 
 
-@dataclass(frozen=True)
-class BackgroundScores:
+class BackgroundScores(msgspec.Struct, frozen=True, dict=True):
     """The scores of background queries on the tools of a catalog.
 
     `statistics` holds for each signal float32 of shape (2, tools): mean and standard deviation of each tool's scores,

@@ -15,8 +15,8 @@ may be wrong, so a need counts by how much it has to do with the request.
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,8 +35,7 @@ _PLACES_A_STEP = 3
 _MAX_HELD = 8
 
 
-@dataclass(frozen=True, slots=True)
-class StepCoverage:
+class StepCoverage(msgspec.Struct, frozen=True):
     """A ranking that covers the steps.
 
     Row by row, `gains` float64 (n,) is the part of the score that a step gave, beside `share` times the whole request's

@@ -9,9 +9,10 @@ please") has low scores, so earlier ones decide.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from router.errors import RequestInvalid, quoted
@@ -35,8 +36,7 @@ _SPEAKER = "user"
 Message = str | Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class UserMessages:
+class UserMessages(msgspec.Struct, frozen=True):
     """The user's messages that count: the latest, and `earlier` ones, the most recent first."""
 
     latest: str

@@ -4,9 +4,11 @@ duplicates."""
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from router.contract import Signal
@@ -43,8 +45,7 @@ MAX_REQUEST = 20_000
 _LEAST_OF_STEP = 30
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(msgspec.Struct, frozen=True):
     """The tools found for a request, before they are cut to k: `ranking`, best first, and how it came about.
 
     `query` is what was ranked, `rankings` the list of each signal. `whole` is the fused ranking of the whole request;
@@ -63,9 +64,9 @@ class SearchResult:
     steps: Steps
     covered: StepCoverage | None
     ranking: Ranking
-    duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    dependents: Mapping[int, tuple[Dependent, ...]] = field(default_factory=dict)
-    score_boosts: Mapping[int, float] = field(default_factory=dict)
+    duplicates: Mapping[int, tuple[int, ...]] = msgspec.field(default_factory=dict)
+    dependents: Mapping[int, tuple[Dependent, ...]] = msgspec.field(default_factory=dict)
+    score_boosts: Mapping[int, float] = msgspec.field(default_factory=dict)
     implicit_needs: tuple[MetNeed, ...] = ()
     own_ranking: Ranking | None = None
     needs: tuple["SearchResult", ...] = ()
@@ -104,13 +105,13 @@ def search(
     result = fused(query, recipe.depth)
     if step_queries:
         depth = step_depth(recipe.depth)
-        parts = [fused(replace(step, is_step=True), depth) for step in step_queries]
+        parts = [fused(structs.replace(step, is_step=True), depth) for step in step_queries]
         if needs:
             weights = need_weights(query, step_queries, result.rankings.get(Signal.DENSE))
-            steps = replace(steps, weights=weights)
+            steps = structs.replace(steps, weights=weights)
         covered = cover_steps(result.whole, [part.whole for part in parts], steps)
         stated = tuple(parts) if needs else ()
-        result = replace(result, steps=steps, covered=covered, ranking=covered.ranking, needs=stated)
+        result = structs.replace(result, steps=steps, covered=covered, ranking=covered.ranking, needs=stated)
     return complete(snapshot, _meet_implicit_needs(snapshot, result, recipe, admitted), recipe, admitted)
 
 
@@ -146,7 +147,7 @@ def add_prerequisites(
 
     brought = bring_prerequisites(result.ranking, result.query.text, snapshot.prerequisites, shown)
     own = result.ranking if brought.score_boosts else None
-    return replace(
+    return structs.replace(
         result,
         ranking=brought.ranking,
         dependents=brought.dependents,
@@ -173,12 +174,12 @@ def _meet_implicit_needs(
     if not needs:
         return result
     covered = bring_tools(result.ranking, result.covered, needs, len(result.steps))
-    steps = replace(
+    steps = structs.replace(
         result.steps,
         texts=(*result.steps.texts, *(need.text for need in needs)),
         weights=(*result.steps.weights, *(1.0 for _ in needs)),
     )
-    return replace(result, covered=covered, ranking=covered.ranking, steps=steps, implicit_needs=needs)
+    return structs.replace(result, covered=covered, ranking=covered.ranking, steps=steps, implicit_needs=needs)
 
 
 def _non_english(snapshot: Snapshot, request: str, recipe: Recipe) -> NDArray[np.bool_] | None:
@@ -193,8 +194,10 @@ def collapse_duplicates(snapshot: Snapshot, result: SearchResult, recipe: Recipe
     if not recipe.collapse or snapshot.duplicates is None:
         return result
     rows, duplicates = collapse(result.ranking, snapshot.duplicates)
-    ranking = replace(result.ranking, ordinals=result.ranking.ordinals[rows], scores=result.ranking.scores[rows])
-    return replace(result, ranking=ranking, duplicates=duplicates)
+    ranking = structs.replace(
+        result.ranking, ordinals=result.ranking.ordinals[rows], scores=result.ranking.scores[rows]
+    )
+    return structs.replace(result, ranking=ranking, duplicates=duplicates)
 
 
 def estimate_fit(snapshot: Snapshot, result: SearchResult, recipe: Recipe) -> FitEstimate | None:

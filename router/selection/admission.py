@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,8 +15,7 @@ from router.snapshot.facets import Facet, Facets
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class Admission:
+class Admission(msgspec.Struct, frozen=True, eq=False):
     """The tools that a selection admits: None for all. `notes` say which settings had no effect, and why.
 
     `filters` are those that were applied, in order, each with its name, the reason that it gives a refused tool, and

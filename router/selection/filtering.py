@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,15 +15,14 @@ from router.selection.settings import Selection
 Cosines = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class FilteredCandidates:
+class FilteredCandidates(msgspec.Struct, frozen=True):
     """The candidates that a selection keeps: `places` are positions among the candidates, best first.
 
     `refused` are the positions of the others, in their order, each with the filter's name and its reason.
     """
 
     places: tuple[int, ...]
-    refused: tuple[tuple[int, str, str], ...] = field(default=())
+    refused: tuple[tuple[int, str, str], ...] = msgspec.field(default=())
 
 
 def filter_candidates(

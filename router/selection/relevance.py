@@ -15,8 +15,9 @@ vLLM a tool has one category; here it may have several. Tags (`ToolRecord.tags`)
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from router.record import ToolRecord
 from router.snapshot.facets import normalize_name
@@ -25,8 +26,7 @@ from router.snapshot.facets import normalize_name
 _TOKEN = re.compile(r"[^\W_]+")
 
 
-@dataclass(frozen=True)
-class RelevanceQuery:
+class RelevanceQuery(msgspec.Struct, frozen=True, dict=True):
     """A request as the combined score reads it: its tokens, with repetitions, and its category."""
 
     tokens: tuple[str, ...]

@@ -3,9 +3,10 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,8 +22,7 @@ _BATCH = 8
 _MAX_CHARACTERS = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class CacheStatistics:
+class CacheStatistics(msgspec.Struct, frozen=True):
     """Counts of a request cache: look-ups that it answered (`hits`) and that it did not (`misses`), of requests and of
     steps of requests; how many vectors it holds, and how many it may hold."""
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from router.errors import SnapshotInvalid, SnapshotUntrusted
 from router.refusals import damage_refused
 from router.snapshot.overlay import Overlay
@@ -91,8 +93,7 @@ def _open(folder: Path, trust: "Trust | None", before: Snapshot | None = None) -
         return open_trusted(folder, trust, before)
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(msgspec.Struct, frozen=True):
     """The moments of the last looks at the source, in seconds of `time.monotonic`; None where there was none yet.
 
     A snapshot in use may be old and fresh: a catalog may not change for months. It is stale where nobody can say

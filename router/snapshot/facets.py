@@ -5,7 +5,6 @@ import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, takewhile
 from typing import Any
@@ -38,8 +37,7 @@ def matching_names(pattern: str, names: Sequence[str]) -> Iterator[str]:
     return iter(candidates) if glob.is_substring else filter(glob.matches, candidates)
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Segment(msgspec.Struct, frozen=True):
     """What stands between two `*`: a text, or an expression with its number of characters."""
 
     length: int
@@ -59,8 +57,7 @@ class _Segment:
         return found.start() if found else -1
 
 
-@dataclass(frozen=True, slots=True)
-class _Glob:
+class _Glob(msgspec.Struct, frozen=True):
     segments: tuple[_Segment, ...]
 
     @property
@@ -147,15 +144,15 @@ class Facet(msgspec.Struct, frozen=True):
 NO_TOOL = Facet("", "", None, (), {})
 
 
-@dataclass(frozen=True, eq=False)
 class Facets:
     """The facets of a snapshot's tools by ordinal, `rows`. Names are compared regardless of case.
 
     Masks are bool (tools,) and read-only; they are cached, and threads may share them.
     """
 
-    rows: tuple[Facet, ...]
-    _masks: dict[tuple[str, bytes], Mask] = field(default_factory=dict, init=False, repr=False)
+    def __init__(self, rows: tuple[Facet, ...]) -> None:
+        self.rows = rows
+        self._masks: dict[tuple[str, bytes], Mask] = {}
 
     def matching(self, patterns: Iterable[str]) -> Mask:
         """Return a mask of the tools that a pattern names: by id, by name, or by a glob over either."""

@@ -8,7 +8,6 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +138,6 @@ def _by_ordinal(folder: Path, name: str, what: str, dtype: np.dtype[Any], tools:
 _logger = logging.getLogger("router")
 
 
-@dataclass(frozen=True)
 class TokenCounts:
     """The tokens of the tools in `records`, by form and detail.
 
@@ -147,9 +145,10 @@ class TokenCounts:
     any ordinal behind them, is estimated where it is first asked for.
     """
 
-    records: ToolEntries
-    counted: Mapping[ProviderFormat, NDArray[np.int32]] = field(default_factory=dict)
-    _estimates: dict[tuple[ProviderFormat, int], list[int]] = field(default_factory=dict, repr=False, compare=False)
+    def __init__(self, records: ToolEntries, counted: Mapping[ProviderFormat, NDArray[np.int32]] | None = None) -> None:
+        self.records = records
+        self.counted = counted or {}
+        self._estimates: dict[tuple[ProviderFormat, int], list[int]] = {}
 
     @classmethod
     def open(cls, folder: Path, manifest: Manifest, records: ToolEntries) -> "TokenCounts":

@@ -7,7 +7,7 @@ hundred rows would take longer than the rest of the line.
 import json
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Protocol, TypeVar, overload
 
@@ -21,8 +21,7 @@ from router.record import Kind, Link, Parameter, ToolRecord
 from router.snapshot.facets import Facet, Facets
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEntry:
+class ToolEntry(msgspec.Struct, frozen=True):
     """A tool in a snapshot: its record, and its phrases in the order of their vectors, first those `by_person`."""
 
     record: ToolRecord
@@ -104,7 +103,7 @@ def compared_entry(entries: ToolEntries, ordinal: int) -> ToolEntry:
     if entry.record.kind is not Kind.SKILL:
         return entry
     instructions = entries.complete_record(ordinal).instructions
-    return replace(entry, record=replace(entry.record, instructions=instructions))
+    return msgspec.structs.replace(entry, record=replace(entry.record, instructions=instructions))
 
 
 class RecordStore:

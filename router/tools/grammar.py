@@ -1,9 +1,10 @@
 """The nouns of APIs and their number ("issue", "issues", "weather"), and the lexicon's table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
+
+import msgspec
 
 _PREPOSITIONS = frozenset(
     "as at by for from in into of on over per since to under until via with within without".split()
@@ -20,8 +21,7 @@ def load_lexicon() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-@dataclass(frozen=True, slots=True)
-class NounPhrase:
+class NounPhrase(msgspec.Struct, frozen=True):
     """A noun phrase: `nouns`, of which the last is the head, and the words after it (`tail`: "for org", "by id")."""
 
     nouns: tuple[str, ...]

@@ -11,11 +11,12 @@ docs/decisions/abstention.md. Background scores belong to single tools, and are 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from pipeline.errors import SnapshotInvalid

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from pipeline.learning.no_answer_calibration.batch_ranking import BatchRanker, RankedQuery
@@ -134,4 +135,4 @@ def without_tools(ranker: BatchRanker, query: RankedQuery, tools: Collection[int
 def _without(ranking: Ranking, tools: Collection[int]) -> Ranking:
     """Return a ranking without some tools."""
     kept = ~np.isin(ranking.ordinals, list(tools))
-    return replace(ranking, ordinals=ranking.ordinals[kept], scores=ranking.scores[kept])
+    return structs.replace(ranking, ordinals=ranking.ordinals[kept], scores=ranking.scores[kept])

@@ -7,11 +7,11 @@ measures both with phrases as queries. See docs/decisions/large-catalogs.md for 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +19,7 @@ from router.errors import SnapshotInvalid
 from router.refusals import damage_refused
 
 
-@dataclass(frozen=True)
-class CatalogMoments:
+class CatalogMoments(msgspec.Struct, frozen=True):
     """Moments of a catalog's dense scores by view, all float32.
 
     `centers` (views, dim), `covariances` (views, dim, dim), `shifts` and `ratios` (views,). `lift` (dim,) and

@@ -1,10 +1,10 @@
 """What a retriever is: the protocol, the query that it takes, and the tools that it may return."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +13,7 @@ from router.retrieval.retrievers.moments import DenseView
 _NO_SPREAD = 1e-6  # the precision that cosines are rounded to
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(msgspec.Struct, frozen=True):
     """Tools by descending score; ties by ascending ordinal, which is the order of tool ids.
 
     `ordinals` int64 and `scores` float64, both of shape (n,): row i has rank i + 1. `center` and `spread` are the mean
@@ -68,8 +67,7 @@ Forms = Mapping[str, float]
 NO_FORMS: Forms = {}
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedQuery:
+class EncodedQuery(msgspec.Struct, frozen=True):
     """A text as retrievers read it.
 
     `terms` are the English terms of the lexical lists. `vector`, float32 (dim,), is the encoder's; `adapted_vector` has
@@ -86,11 +84,10 @@ class EncodedQuery:
     dense_view: DenseView = DenseView.DOCUMENT
     is_step: bool = False
     share_read: float = 1.0
-    forms: Forms = field(default_factory=dict)
+    forms: Forms = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Admitted:
+class Admitted(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The tools that filters leave to a request: `mask` bool (tools,), by ordinal.
 
     Retrievers apply it before they cut to a depth, so a filter that leaves three of ten thousand tools finds all three.

@@ -1,8 +1,8 @@
 """The vectors of a catalog's tools as int8, tool by tool."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numkong
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,7 @@ def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
     return rows, scales
 
 
-@dataclass(frozen=True, slots=True)
-class ToolVectors:
+class ToolVectors(msgspec.Struct, frozen=True):
     """L2-normalised vectors: row r is `rows[r] * scales[r]`, int8 of shape (n, dim) and float32 of shape (n,).
 
     Tool i owns rows[offsets[i]:offsets[i+1]]: its document's first, then one for each phrase.

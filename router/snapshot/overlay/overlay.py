@@ -1,9 +1,11 @@
 """The overlay as a value: the tools that were registered and removed, whatever the snapshot below."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from router.errors import SettingsInvalid, quoted
 from router.fingerprint import fingerprint
@@ -16,8 +18,7 @@ _Value = TypeVar("_Value")
 _REVISION_DIGITS = 8  # hexadecimal
 
 
-@dataclass(frozen=True, slots=True)
-class RegisteredTool:
+class RegisteredTool(msgspec.Struct, frozen=True):
     """A tool as it was registered. `source` is the label of who lists it, such as an MCP server.
 
     `phrases` are example requests; None where none were given: a tool whose id the snapshot has then keeps the
@@ -29,8 +30,7 @@ class RegisteredTool:
     phrases: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Overlay:
+class Overlay(msgspec.Struct, frozen=True, dict=True):
     """Registered tools by id, the removed ids in `gone`, and the complete lists of some sources.
 
     Of a source in `lists`, only the listed ids are served, of those kinds that the list has. The last change wins: a
@@ -38,9 +38,9 @@ class Overlay:
     Every method returns a new overlay.
     """
 
-    tools: Mapping[str, RegisteredTool] = field(default_factory=dict)
+    tools: Mapping[str, RegisteredTool] = msgspec.field(default_factory=dict)
     gone: frozenset[str] = frozenset()
-    lists: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lists: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)
 
     def registered(
         self,

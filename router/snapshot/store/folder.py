@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from router.contract import CURRENT, MANIFEST, POINTER_SIGNATURE, Manifest, sequence_in
 from router.errors import SnapshotInvalid
@@ -18,7 +19,9 @@ from router.snapshot.store.pointer import (
     write_current,
 )
 from router.snapshot.store.protocol import Stored
-from router.snapshot.store.state import StoreState
+
+if TYPE_CHECKING:
+    from router.snapshot.store.state import StoreState
 
 _MOST_STATE = 16 << 20  # bytes: a line for each rollback and each snapshot that was accepted
 _LOCK = ".lock"
@@ -97,8 +100,10 @@ class CatalogFolder:
         sync(self.folder)
         write_current(self.folder, folder.name)
 
-    def state(self) -> StoreState:
+    def state(self) -> "StoreState":
         """Return what `state.json` holds; nothing where there is none. Raises SnapshotInvalid where it is damaged."""
+        from router.snapshot.store.state import StoreState  # here: no answer needs it
+
         path = self.folder / STATE
         try:
             return StoreState.from_json(read_in(self.folder, STATE, _MOST_STATE)[0], str(path))
@@ -107,7 +112,7 @@ class CatalogFolder:
         except OSError as error:
             raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
 
-    def write_state(self, state: StoreState) -> None:
+    def write_state(self, state: "StoreState") -> None:
         """Replace `state.json` in one step that outlasts a power loss."""
         replace_text(self.folder / STATE, state.to_json())
 

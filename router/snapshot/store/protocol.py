@@ -5,9 +5,10 @@ the store cannot be read: a router that watches it then keeps what it serves, an
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+import msgspec
 
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
@@ -23,8 +24,7 @@ class StoreChanged(OSError):
     """Somebody else changed a store between a decision's reading and its writing: nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(msgspec.Struct, frozen=True):
     """A complete snapshot in a store, with its manifest; `problem` says why the manifest is None.
 
     `sequence` is needed only without a manifest: one of another format version may still have its number.

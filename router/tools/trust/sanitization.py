@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from msgspec import structs
+
 from router.record import Parameter, ToolRecord
 from router.tools.trust.characters import first_smuggled_character, strip_hidden
 from router.tools.trust.steering_text import Finding, check_vendor_sentence
@@ -54,7 +56,7 @@ def sanitize(record: ToolRecord) -> tuple[ToolRecord, tuple[RemovedText, ...]]:
         path, path_hits = sanitize_text(parameter.path)
         description, description_hits = sanitize_text(parameter.description)
         has_order = report("parameters", (*path_hits, *description_hits))
-        return replace(
+        return structs.replace(
             parameter, path="" if path_hits else path, description=description, enum=() if has_order else enum
         )
 

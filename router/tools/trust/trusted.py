@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from router.record import ToolRecord
+from router.record import Origin, ToolRecord
 from router.tools.definitions.json_values import escape_pointer_part
 from router.tools.definitions.rows import parameter_rows
 from router.tools.trust.characters import show_hidden, strip_hidden
@@ -94,7 +94,7 @@ def trusted_record(record: ToolRecord) -> TrustedRecord:
         examples=tuple(text for text in record.examples if reading.is_clean(text, "examples")),
         categories=tuple(text for text in record.categories if reading.is_clean(text, "categories")),
         provider=record.provider if reading.is_clean(record.provider, "provider") else None,
-        origin=origin if reading.is_clean(origin.pointer, "origin") else replace(origin, pointer=""),
+        origin=origin if reading.is_clean(origin.pointer, "origin") else Origin(origin.file, ""),
         annotations={
             name: value for name, value in record.annotations.items() if reading.is_clean([name, value], "annotations")
         },

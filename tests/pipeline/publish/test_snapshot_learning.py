@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pipeline.build import build
 from pipeline.build.report import BuildReport
@@ -90,7 +91,7 @@ def test_in_a_catalog_without_written_phrases_a_clear_leader_is_not_refused(tmp_
     routed = Router(snapshot).route(request)
     assert routed.ids[0] == "get_weather" and not routed.none_fits and routed.calibrated is False
     # However low the calibration puts it.
-    strict = tuple(replace(c, intercept=-99.0, threshold=0.9) for c in snapshot.calibrations)
+    strict = tuple(structs.replace(c, intercept=-99.0, threshold=0.9) for c in snapshot.calibrations)
     assert not Router(replace(snapshot, calibrations=strict)).route(request).none_fits
     assert Router(replace(snapshot, calibrations=strict)).route(request).fits == 0.9
     assert Router(replace(snapshot, calibrations=strict)).route("the time and the place of it").none_fits
@@ -117,7 +118,7 @@ def test_a_catalog_of_which_no_language_is_calibrated_says_why(
     manifest = replace(manifest, counts={**manifest.counts, "tools": 25})
     monkeypatch.setattr(Snapshot, "open", lambda *given, **options: opened)
     for languages, is_skipped in (((), True), ((OTHER_LANGUAGE,), True), ((OTHER_LANGUAGE, "de"), False)):
-        calibrations = tuple(replace(ANY_CATALOG, language=language) for language in languages)
+        calibrations = tuple(structs.replace(ANY_CATALOG, language=language) for language in languages)
         found = SnapshotCalibration(BackgroundScores({}, None), calibrations)
         monkeypatch.setattr(snapshot_learning, "calibrate", lambda *given, found=found, **options: found)
         fitting = calibrate_snapshot(manifest, tmp_path, None, None, 0.05, Memo()).tuning["fitting"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 from numpy.typing import NDArray
 
 from router import RECIPES, Fusion, Recipe, SettingsInvalid, Signal
@@ -54,7 +55,10 @@ READING = replace(recipe(name=1, dense=2), weigh_by_share_read=True)
 def test_a_list_counts_as_far_as_it_could_read_the_request_where_the_recipe_says_so(
     share: float, by: Recipe, factor: float
 ) -> None:
-    lists = {Signal.NAME: ranking((7, 3.0)), Signal.DENSE: replace(ranking((5, 0.9), (7, 0.1)), share_read=share)}
+    lists = {
+        Signal.NAME: ranking((7, 3.0)),
+        Signal.DENSE: structs.replace(ranking((5, 0.9), (7, 0.1)), share_read=share),
+    }
     fused = fuse(lists, by)[0]
     by_tool = dict(zip(fused.ordinals.tolist(), fused.scores.tolist(), strict=True))
     assert by_tool == {5: factor * 2 / 61, 7: pytest.approx(1 / 61 + factor * 2 / 62)}
@@ -63,7 +67,7 @@ def test_a_list_counts_as_far_as_it_could_read_the_request_where_the_recipe_says
 def test_what_a_list_could_not_read_is_not_imputed_from_it() -> None:
     by, lists = replace(READING, weights={"expansion": 1, "dense": 2}), {Signal.DENSE: ranking((5, 0.9))}
     for share, factor in ((1, 1), (0.425, 0.5)):
-        read = {signal: replace(one, share_read=share) for signal, one in lists.items()}
+        read = {signal: structs.replace(one, share_read=share) for signal, one in lists.items()}
         assert fuse(read, by, marks(no=[5]))[2].tolist() == [factor / 61]
 
 

@@ -2,13 +2,13 @@
 
 import json
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from router import Signal, SnapshotInvalid
 from router.retrieval.no_answer_calibration import (

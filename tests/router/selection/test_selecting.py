@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 from msgspec.structs import replace as changed
 
 from router import NothingSelected, RequestInvalid, Router, Selection, SettingsInvalid, Weights
@@ -44,7 +45,7 @@ def calibrated(opened: Snapshot, intercept: float, threshold: float, source: str
 def capped(opened: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Router:
     """A router for which OpenAI takes three tools at most."""
     spec = ProviderFormat.OPENAI.spec
-    monkeypatch.setattr(ProviderFormat.OPENAI, "spec", replace(spec, cap=3))
+    monkeypatch.setattr(ProviderFormat.OPENAI, "spec", structs.replace(spec, cap=3))
     return Router(opened)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from pipeline.learning import ReusedCalibration, calibrate, reuse_calibration, update_calibration
 from pipeline.learning.no_answer_calibration.background import background
@@ -72,7 +73,7 @@ def test_under_other_settings_it_is_fitted_anew(serving: Path, other: dict[str, 
 
 
 def test_what_queries_with_qrels_fitted_is_fitted_anew(serving: Path) -> None:
-    fitted_to(serving, replace(FITTED, source="judgements"))
+    fitted_to(serving, structs.replace(FITTED, source="judgements"))
     assert reused(serving) is None
 
 
