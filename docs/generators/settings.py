@@ -12,27 +12,12 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from docs.generators.markdown import code, linked, table
-from pipeline.settings import (
-    AssessmentSettings,
-    BatchSettings,
-    CatalogSettings,
-    EnrichmentSettings,
-    FieldSettings,
-    FlowSettings,
-    LedgerSettings,
-    LimitsSettings,
-    MetricsSettings,
-    NotifySettings,
-    OAuthSettings,
-    Price,
-    PublishSettings,
-    RetrievalSettings,
-    SourceSettings,
-    SourcesSettings,
-    TuningSettings,
-    VectorSettings,
-)
+from pipeline.settings import CatalogSettings, FlowSettings, LedgerSettings, MetricsSettings, NotifySettings
+from pipeline.settings.access import OAuthSettings
 from pipeline.settings.base import Section
+from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, EnrichmentSettings, Price
+from pipeline.settings.snapshot import PublishSettings, RetrievalSettings, TuningSettings, VectorSettings
+from pipeline.settings.sources import FieldSettings, LimitsSettings, SourceSettings, SourcesSettings
 
 SECTIONS: dict[str, type[Section]] = {
     "[[source]]": SourceSettings,

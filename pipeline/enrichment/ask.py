@@ -1,10 +1,11 @@
 """Questions to one generator: known answers from the ledger, new ones stored as they come, and all of them checked."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import duckdb
@@ -22,7 +23,7 @@ from pipeline.enrichment.generator import (
 from pipeline.enrichment.known_answers import known_answers
 from pipeline.enrichment.waiting import leave_waiting
 from pipeline.errors import QuartermasterError, RunAborted
-from pipeline.ledger import LedgerQuestion, explained, storable
+from pipeline.ledger import explained, storable
 from router.expansion import Expansion
 from router.fingerprint import canonical_json
 
@@ -87,29 +88,15 @@ def _out_of_reach(work: Callable[[], None], stop: Event) -> None:
 
     Ctrl-C and a task's time-out come between any two steps: what is in flight is paid for, and would be lost.
     """
-    errors: list[BaseException] = []
-    done = Event()  # Thread.join is no use: an interruption in it makes it forget the thread
-
-    def run() -> None:
+    with ThreadPoolExecutor(1, "enrichment") as pool:
         try:
-            work()
-        except BaseException as error:  # noqa: BLE001 - raised again in the build's thread
-            errors.append(error)
-        finally:
-            done.set()
-
-    thread = Thread(target=copy_context().run, args=(run,), name="enrichment", daemon=True)
-    try:
-        thread.start()
-        while not done.wait(_TICK_S):
-            pass
-    except BaseException:
-        stop.set()
-        if thread.ident is not None:
-            done.wait()
-        raise
-    if errors:
-        raise errors[0]
+            working = pool.submit(copy_context().run, work)
+            while not wait([working], _TICK_S).done:
+                pass
+        except BaseException:
+            stop.set()
+            raise  # at the end of the block, which waits
+    working.result()
 
 
 def _ask(
@@ -117,13 +104,9 @@ def _ask(
 ) -> None:
     """Ask the first of each list of equal questions, store the outcomes, and add them to `into` for all of the list."""
     asked = [same[0] for same in alike.values()]
-    shown = [
-        LedgerQuestion(q.key, prompt.PROMPT_VERSION, q.prompt.instructions, q.prompt.message, q.prompt.parameters)
-        for q in asked
-        if q.prompt.message
-    ]
+    shown = [(q.key, q.prompt.instructions, q.prompt.message, q.prompt.parameters) for q in asked if q.prompt.message]
     # Before they are asked: another build may collect the answers of a batch.
-    context.ledger.answers.put_questions(context.run, shown)
+    context.ledger.answers.put_questions(context.run, prompt.PROMPT_VERSION, shown)
     groups, hashes = generator.generate(asked, stop), context.catalog.hashes
     answers = NewAnswers(context, generator, into)
     unstored: Sequence[Outcome] = ()

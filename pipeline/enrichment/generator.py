@@ -1,7 +1,7 @@
 """The protocol of the generators of expansions: questions in, answers and failures out."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from threading import Event
 from typing import Any, ClassVar, Protocol
 
@@ -30,14 +30,9 @@ class TokenUsage:
 
     def __add__(self, other: "TokenUsage") -> "TokenUsage":
         """Return the sum of both; its cost is unknown where one of the costs is."""
-        known = self.cost_usd is not None and other.cost_usd is not None
-        return TokenUsage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.completion_tokens + other.completion_tokens,
-            (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
-            self.unconfirmed_usd + other.unconfirmed_usd,
-        )
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        sums: list[Any] = [None if None in pair else sum(pair) for pair in pairs]
+        return TokenUsage(*sums)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,8 @@ def known_answers(
 
 def as_stored(ledger: Ledger, questions: Mapping[str, Question]) -> list[Question]:
     """Return the questions, given by key, that were asked before, with the prompts that the ledger has of them."""
-    asked = [(questions[one.expansion_key], one) for one in ledger.answers.questions(questions)]
-    return [replace(of, prompt=Prompt(one.instructions, one.message, one.parameters)) for of, one in asked]
+    asked = ledger.answers.questions(questions)
+    return [replace(questions[key], prompt=Prompt(text, said, given)) for key, text, said, given in asked]
 
 
 def _in_languages(prompt: Prompt, languages: Sequence[str]) -> Prompt:

@@ -10,7 +10,7 @@ from pipeline.indexing.centroids import index_centroids
 from pipeline.indexing.lance_table import write_table
 from pipeline.indexing.moments import MomentsAccumulator, centroids
 from pipeline.scratch import mapped_array, release
-from pipeline.settings import CandidateEngine
+from pipeline.settings.snapshot import CandidateEngine
 from router import contract
 from router.retrieval.retrievers import MOST_COMPARED, DenseView, ToolVectors, candidate_count, has_faiss
 

@@ -10,7 +10,7 @@ files, `lock` waits for the process that has them, `backups` keeps and restores 
 operator does.
 """
 
-from pipeline.ledger.answers import EarlierAnswer, LedgerQuestion, storable
+from pipeline.ledger.answers import EarlierAnswer, storable
 from pipeline.ledger.batches import Batch, BatchRequest
 from pipeline.ledger.database import CONNECTION, LedgerDamaged, explained
 from pipeline.ledger.ledger import Ledger
@@ -27,7 +27,6 @@ __all__ = [
     "KnownSource",
     "Ledger",
     "LedgerDamaged",
-    "LedgerQuestion",
     "QuarantinedTool",
     "explained",
     "storable",

@@ -17,18 +17,9 @@ _OF_CATALOG = """
 """
 
 
+Asked = tuple[str, str, str, Mapping[str, Any]]
+"""A question: its key, the instructions (the system message), the user's message, and the parameters."""
 _REFUSED = "(refused_by IS NOT NULL AND checks = $checks)"
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerQuestion:
-    """What a model is asked about one tool: the system message `instructions`, then the user's `message`."""
-
-    expansion_key: str
-    prompt_version: int
-    instructions: str
-    message: str
-    parameters: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,39 +65,30 @@ class Answers(Database):
                 rows = [one for one in outcomes if column in one]
                 self.insert(table, rows, run_id=run, created_at=utc_now())
 
-    def put_questions(self, run: int, questions: Sequence[LedgerQuestion]) -> None:
+    def put_questions(self, run: int, prompt_version: int, asked: Sequence[Asked]) -> None:
         """Store questions that are not stored yet, and their instructions."""
-        instructions = [
+        said = {fingerprint(instructions): instructions for _, instructions, *_ in asked}
+        texts = [{"instructions_hash": digest, "instructions": text} for digest, text in said.items()]
+        rows = [
             {
-                "instructions_hash": fingerprint(one.instructions),
-                "prompt_version": one.prompt_version,
-                "instructions": one.instructions,
+                "expansion_key": key,
+                "instructions_hash": fingerprint(instructions),
+                "message": storable(message),
+                "parameters": canonical_json(dict(parameters)),
             }
-            for one in questions
+            for key, instructions, message, parameters in asked
         ]
-        asked = [
-            {
-                "expansion_key": one.expansion_key,
-                "instructions_hash": fingerprint(one.instructions),
-                "message": storable(one.message),
-                "parameters": canonical_json(dict(one.parameters)),
-            }
-            for one in questions
-        ]
-        self.insert("instructions", instructions, key=["instructions_hash"], run_id=run)
-        self.insert("questions", asked, key=["expansion_key"], run_id=run, created_at=utc_now())
+        self.insert("instructions", texts, key=["instructions_hash"], run_id=run, prompt_version=prompt_version)
+        self.insert("questions", rows, key=["expansion_key"], run_id=run, created_at=utc_now())
 
-    def questions(self, keys: Iterable[str]) -> list[LedgerQuestion]:
+    def questions(self, keys: Iterable[str]) -> list[Asked]:
         """Return the questions that are stored under these keys."""
         rows = self.rows(
-            "SELECT expansion_key, prompt_version, instructions, message, parameters "
+            "SELECT expansion_key, instructions, message, parameters "
             f"FROM questions JOIN instructions USING (instructions_hash) WHERE expansion_key IN {GIVEN}",
             {"given": list(keys)},
         )
-        return [
-            LedgerQuestion(key, version, instructions, message, json.loads(parameters))
-            for key, version, instructions, message, parameters in rows
-        ]
+        return [(key, instructions, message, json.loads(parameters)) for key, instructions, message, parameters in rows]
 
     def has_model_answers(self, catalog: str) -> bool:
         """Return whether a model ever answered about a tool of a catalog."""

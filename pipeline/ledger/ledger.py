@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import duckdb
+from msgspec import to_builtins
 
 from pipeline.errors import RecordRejected, RunAborted
 from pipeline.ledger.answers import Answers
@@ -24,7 +25,6 @@ from pipeline.ledger.vectors import Vectors
 from pipeline.records import Catalog
 from pipeline.settings import LedgerSettings
 from router.fingerprint import canonical_json, fingerprint
-from router.record import Origin
 
 VERSION = 4  # of the tables in schema.sql
 
@@ -152,10 +152,10 @@ class Ledger(Database, AbstractContextManager["Ledger"]):
         ]
         key = ["record_hash", "tool_id", "catalog"]
         self.insert("records", records, key=key, catalog=name, first_run=run)
-        rejections = [{**_place(one.origin), "reason": one.reason} for one in rejected]
+        rejections = [{**to_builtins(one.origin), "reason": one.reason} for one in rejected]
         self.insert("rejections", rejections, run_id=run)
         notices = [
-            {**_place(one.origin), "tool_id": one.tool_id, "kind": one.kind, "message": one.message}
+            {**to_builtins(one.origin), "tool_id": one.tool_id, "kind": one.kind, "message": one.message}
             for one in catalog.notices
         ]
         self.insert("notices", notices, run_id=run)
@@ -188,10 +188,6 @@ class Ledger(Database, AbstractContextManager["Ledger"]):
             [catalog, area, list(outcomes)],
         )
         return None if ended is None else ended.replace(tzinfo=UTC)
-
-
-def _place(origin: Origin) -> dict[str, str]:
-    return {"file": origin.file, "pointer": origin.pointer}
 
 
 def _skip_run_numbers(connection: "duckdb.DuckDBPyConnection", last: int) -> None:

@@ -15,7 +15,7 @@ from pipeline.failure import Failure
 from pipeline.monitoring.report import BuildReport
 from pipeline.monitoring.told import Told, without_figures
 from pipeline.publish import use_command
-from pipeline.settings import Event
+from pipeline.settings.catalog import Event
 
 SCHEMA = 1
 _MAX_REASONS, _LONGEST_REASON = 20, 500

@@ -9,7 +9,7 @@ import numpy as np
 from pipeline.build_state import BuildState
 from pipeline.indexing import dense
 from pipeline.memo import Memo, digest
-from pipeline.settings import CandidateEngine
+from pipeline.settings.snapshot import CandidateEngine
 from pipeline.tokens import TokenCounter
 from pipeline.vectors import CatalogVectors
 from router import contract

@@ -11,49 +11,25 @@ the folder of exported encoders, belongs to no catalog: `router.user_cache` read
 
 from pathlib import Path
 
-from pipeline.settings.access import OAuthSettings
-from pipeline.settings.catalog import (
-    EVENTS,
-    CatalogSettings,
-    Event,
-    FlowSettings,
-    LedgerSettings,
-    MetricsSettings,
-    NotifySettings,
-)
-from pipeline.settings.enrichment import AssessmentSettings, BatchSettings, EnrichmentSettings, Price
+from pipeline.settings.catalog import CatalogSettings, FlowSettings, LedgerSettings, MetricsSettings, NotifySettings
+from pipeline.settings.enrichment import AssessmentSettings, EnrichmentSettings
 from pipeline.settings.loading import left_out, load, overrides, with_provider
-from pipeline.settings.snapshot import (
-    CandidateEngine,
-    PublishSettings,
-    RetrievalSettings,
-    TuningSettings,
-    VectorSettings,
-)
-from pipeline.settings.sources import FieldSettings, LimitsSettings, SourceSettings, SourcesSettings
+from pipeline.settings.snapshot import PublishSettings, VectorSettings
+from pipeline.settings.sources import FieldSettings, LimitsSettings, SourceSettings
 
 __all__ = [
     "DEFAULT_WORKSPACE",
-    "EVENTS",
     "AssessmentSettings",
-    "BatchSettings",
-    "CandidateEngine",
     "CatalogSettings",
     "EnrichmentSettings",
-    "Event",
     "FieldSettings",
     "FlowSettings",
     "LedgerSettings",
     "LimitsSettings",
     "MetricsSettings",
     "NotifySettings",
-    "OAuthSettings",
-    "Price",
     "PublishSettings",
-    "RetrievalSettings",
     "SourceSettings",
-    "SourcesSettings",
-    "TuningSettings",
     "VectorSettings",
     "left_out",
     "load",

@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from pipeline.progress import Progress, SilentProgress
 from pipeline.store.bucket.cached_catalog import CachedCatalog
 from pipeline.store.bucket.sweeping import due, remove_manifests, sweep_files
-from pipeline.store.bucket.uploading import SnapshotUpload, UploadProgress, add_signatures, megabytes_told, relied_on
+from pipeline.store.bucket.uploading import SnapshotUpload, add_signatures, megabytes_told, relied_on
 from pipeline.store.deltas.databases import open_whole
 from pipeline.store.protocol import retried
 from pipeline.store.publication import publish_build
@@ -40,7 +41,7 @@ class BucketStore(CachedCatalog):
         cache: Path,
         *,
         grace: timedelta = GRACE,
-        progress: UploadProgress | None = None,
+        progress: Progress | None = None,
         patience_s: float = 60.0,
     ) -> None:
         """Connect to nothing yet.
@@ -57,7 +58,7 @@ class BucketStore(CachedCatalog):
         """
         super().__init__(url, cache, patience_s)
         self._grace = grace
-        self._progress = progress
+        self._progress = progress or SilentProgress()
         self._base: str | None = None
 
     @property

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
+from pipeline.progress import Progress
 from pipeline.store.bucket.sweeping import contents
 from pipeline.store.protocol import retried
 from router.contract import CATALOG_DB, read_manifest
@@ -147,22 +147,8 @@ def _files(folder: Path, checksums: Mapping[str, str]) -> list[_File]:
     return sorted(by_content.values(), key=lambda file: (-file.size, file.name))
 
 
-class UploadProgress(Protocol):
-    """Hears of an upload, in megabytes. A build's progress is one."""
-
-    def start(self, stage: str, total: int | None = None) -> None:
-        """Begin a stage of `total` megabytes."""
-        ...
-
-    def advance(self, count: int = 1) -> None:
-        """Add `count` megabytes to what is done of the stage."""
-        ...
-
-
-def megabytes_told(progress: UploadProgress | None, total: int) -> Sent:
+def megabytes_told(progress: Progress, total: int) -> Sent:
     """Begin the upload of `total` bytes, and return what counts bytes from any thread and tells whole megabytes."""
-    if progress is None:
-        return lambda _: None
     progress.start("upload", last := -(-total // _MEGABYTE))
     lock, counted, told = threading.Lock(), 0, 0
 

@@ -10,7 +10,7 @@ from pydantic import SecretStr, ValidationError
 from pipeline.enrichment.generator import GenerationFailure, Outcome
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.openai.model import Budget
-from pipeline.settings import EnrichmentSettings, Price
+from pipeline.settings.enrichment import EnrichmentSettings, Price
 from tests.pipeline.enrichment.catalog_run import catalog, ledger_rows, run
 from tests.pipeline.enrichment.model_server import (
     COST,

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from pipeline.errors import RunAborted
-from pipeline.ledger import LEDGER_FILE, Ledger, LedgerQuestion
+from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.ledger.commands import check
 from pipeline.ledger.ledger import VERSION, file_version
 from tests.pipeline.ledger.ledgers import entry, keys
@@ -96,7 +96,7 @@ def test_answers_of_an_old_ledger_are_not_paid_for_again_and_new_ones_stand_besi
         assert ledger.vectors.vectors(["a"], "m", 2).tolist() == [[1.0, 2.0]]
         assert ledger.history.runs("shop")["cost_usd"].to_pylist() == [0.5]
         assert ledger.start_run("shop") == 2
-        ledger.answers.put_questions(2, [LedgerQuestion("n", 2, "Write.", "pay/list?", {})])
+        ledger.answers.put_questions(2, 2, [("n", "Write.", "pay/list?", {})])
         ledger.answers.put_entries(2, [entry("n", cost_usd=0.1, completion="{")])
     said = "SELECT expansion_key, question, instructions, completion, cost_usd FROM answers ORDER BY run_id"
     assert rows(old, said) == [("k", None, None, None, 0.5), ("n", "pay/list?", "Write.", "{", 0.1)]

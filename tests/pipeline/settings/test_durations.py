@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pipeline.settings import SourcesSettings
 from pipeline.settings.base import duration_text
+from pipeline.settings.sources import SourcesSettings
 
 
 @pytest.mark.parametrize(

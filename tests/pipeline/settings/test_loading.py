@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.errors import SettingsInvalid
-from pipeline.settings import EVENTS, CatalogSettings, EnrichmentSettings, SourceSettings, load
+from pipeline.settings import CatalogSettings, EnrichmentSettings, SourceSettings, load
+from pipeline.settings.catalog import EVENTS
 from pipeline.settings.loading import monitoring_of
 from router.retrieval.recipe import RECIPES
 

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from pipeline.enrichment.generator import GeneratedExpansion, GenerationFailure, Outcome, TokenUsage
 from pipeline.enrichment.openai import DirectGenerator
 from pipeline.enrichment.prompt import INSTRUCTIONS
-from pipeline.settings import Price
+from pipeline.settings.enrichment import Price
 from tests.pipeline.enrichment.model_server import (
     COST,
     ModelServer,
