@@ -5,7 +5,7 @@ The reader owns the format, so `pipeline` imports it from here.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -235,9 +235,8 @@ class Manifest:
         if version == _FORMER and isinstance(raw.get("recipe"), dict):
             raw["recipe"] = {_FORMER_RECIPE_FIELDS.get(name, name): value for name, value in raw["recipe"].items()}
         try:
-            signals = tuple(Signal(signal) for signal in raw.pop("signals", ()))
-            manifest = replace(msgspec.convert({**raw, "signals": ()}, cls), signals=signals)
-        except (TypeError, ValueError) as error:  # msgspec names the place, as `$.files[...]`
+            manifest = msgspec.convert(raw, cls)
+        except ValueError as error:  # msgspec names the place, as `$.files[...]`
             raise SnapshotInvalid(f"{path} has a missing or invalid field: {error}") from error
         for name in (*manifest.files, manifest.snapshot):
             if problem := name_problem(name):

@@ -8,7 +8,9 @@ are no longer useful are evicted together.
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, Unpack
+from typing import Annotated, Any, Protocol, Unpack
+
+from msgspec import Meta
 
 from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
@@ -19,7 +21,8 @@ from router.provider_formats.rendering import render
 from router.record import ToolRecord
 from router.search.conversation import Message
 from router.selection.admission import refusal_reason
-from router.selection.settings import Selection
+from router.selection.settings import Selection, Share
+from router.typed import converted
 
 MAX_TOOLS = 128  # of OpenAI, the smallest limit of all providers
 # For the values see docs/decisions/answers.md.
@@ -105,8 +108,7 @@ class StableSelection:
         _check("keep_called", keep_called, 0, None)
         if token_budget is not None:
             _check("token_budget", token_budget, 1, None)
-        if not 0 <= cached_price <= 1:
-            raise SettingsInvalid(f"stable selection: cached_price is {cached_price!r}, it must be from 0 to 1")
+        converted(cached_price, Share, place="stable selection: ", whole="cached_price")
         self._router, self._k, self._within, self._keep_called = router, k, within, keep_called
         self._capacity, self._budget, self._cached_price = capacity, token_budget, cached_price
         self._selection = router.selection if selection is None else selection
@@ -259,6 +261,5 @@ class StableSelection:
 
 
 def _check(name: str, value: int, least: int, most: int | None) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        allowed = f"a whole number from {least} {'up' if most is None else f'to {most}'}"
-        raise SettingsInvalid(f"stable selection: {name} is {value!r}, it must be {allowed}")
+    kind: Any = Annotated[int, Meta(ge=least, le=most)]
+    converted(value, kind, place="stable selection: ", whole=name)

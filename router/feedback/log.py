@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
+from typing import Annotated, Any
 
-from msgspec import MsgspecError
+from msgspec import Meta, MsgspecError
 
 from router.errors import SettingsInvalid, quoted
 from router.feedback.events import Event, Offered, Outcome, Reported, encode_events
 from router.feedback.files import EventFiles
+from router.typed import converted
 
 _LEAST_BYTES = 65_536
 _BATCH = 1_000  # events of one write
@@ -65,8 +67,7 @@ class FeedbackLog:
         Raises:
             SettingsInvalid: A value is out of its range, or the folder cannot be made.
         """
-        if not isinstance(texts, bool):
-            raise SettingsInvalid(f"texts is {quoted(texts)}, it must be True or False")
+        converted(texts, bool, whole="texts")
         _check_number("max_bytes", max_bytes, _LEAST_BYTES)
         _check_number("max_queued", max_queued, 1)
         self.folder, self.texts = Path(folder), texts
@@ -243,5 +244,5 @@ def parse_outcome(value: Outcome | str) -> Outcome:
 
 
 def _check_number(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise SettingsInvalid(f"{name} is {quoted(value)}, it must be a whole number, at least {least:,}")
+    kind: Any = Annotated[int, Meta(ge=least)]
+    converted(value, kind, whole=name)

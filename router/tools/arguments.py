@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from router.errors import QuartermasterError, RequestInvalid, quoted
-from router.tools.definitions.json_values import parse_json, value_at_pointer
-from router.tools.definitions.rows import Steps, TooManySteps
+from router.tools.definitions.json_values import parse_json
+from router.tools.definitions.rows import Steps, TooManySteps, follow
 
 _Taken = TypeVar("_Taken")
 _DEEPEST = 32  # schemas within each other, references included
@@ -185,16 +185,9 @@ class _Mending:
 
     def _resolved(self, schema: Any) -> Mapping[str, Any] | None:
         """Follow references within the document; None for what is no schema, or leads in a circle."""
-        for _ in range(_DEEPEST):
-            self.steps.spend()
-            if not isinstance(schema, Mapping) or not isinstance(reference := schema.get("$ref"), str):
-                return schema if isinstance(schema, Mapping) else None
-            self.steps.spend(len(reference) // 10)
-            try:
-                schema = value_at_pointer(self.root, reference)
-            except LookupError:
-                return None
-        return None
+        self.steps.spend()
+        schema, _ = follow(schema, self.root, self.steps)
+        return schema if isinstance(schema, Mapping) else None
 
 
 def kind_of(value: Any) -> frozenset[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from router.contract import Signal
 from router.expansion import Expansion
 from router.record import Parameter, ToolRecord
-from router.tools.lexicon import EverydayWords, everyday_words
+from router.tools.naming import EverydayWords, everyday_words
 from router.tools.text_overlap import short_label
 from router.tools.trust.sanitization import sanitize
 from router.tools.word_forms import tool_language, word_forms

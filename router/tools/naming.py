@@ -1,4 +1,8 @@
-"""Parses the names of tools into verb and noun phrase: `create_issue`, `issues/create`, `charges_list`."""
+"""Parses the names of tools into verb and noun phrase (`issues/create`), and finds everyday words for them.
+
+The lexicon (`lexicon.toml`) lists what people say for the verbs and nouns of APIs: deterministic, free, offline. It
+cannot invent an outcome ("my card was declined") that shares no word with the name.
+"""
 
 import re
 from collections import Counter
@@ -6,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from router.record import ToolRecord
+from router.record import Kind, ToolRecord
 from router.text import identifier_words
 from router.tools.definitions.raw_tool import RawTool, tool_id_of
 from router.tools.grammar import NounPhrase, load_lexicon, singular
+from router.tools.text_overlap import MAX_LABEL_WORDS, label_words
 
 _ROUTE = re.compile(r"^(?P<method>[a-z]+)_(?P<path>/.*)$")
 _PARAMETER = re.compile(r"\{([^{}=]*)(?:=[^{}]*)?\}")
@@ -19,6 +24,7 @@ _VERSION = re.compile(r"(?<![A-Za-z])[vV]\d+(?![a-z])|(?<=[a-z])V\d+(?=[A-Z]|$)"
 _NAMESPACE = re.compile(r"^.*[/.](?=[^/.]*\w)")
 # Two words of a name that are one verb.
 _SPLIT_VERBS = {("re", "run"): "rerun", ("look", "up"): "lookup", ("log", "in"): "login", ("log", "out"): "logout"}
+_MAX_VERBS = 2  # said in requests beside the name's own
 _QUESTION = re.compile("is|are|has|have|can|does|should|was|will")
 _ADJECTIVE = re.compile(r"\A(?:\w{3,}ed|active|all|authenticated|current|default|latest|new|private|public|recent)")
 # Verbs that are nouns as often, beside those that the lexicon lists as both: `book_get` gets a book.
@@ -147,3 +153,29 @@ def _verb_position(name: Sequence[str], start: int) -> int | None:
     sure = [p for p in places if name[p] == "list" or (name[p] not in nouns and name[p] not in _ALSO_NOUNS)]
     maybe = [p for p in places if p in (0, start) or (p == len(name) - 1 and name[p] not in nouns)]
     return next(iter((*sure, *maybe)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class EverydayWords:
+    """Requests for a tool, the words of its name last, and synonyms of its verb and nouns."""
+
+    requests: tuple[str, ...]
+    synonyms: tuple[str, ...] = ()
+
+
+def everyday_words(record: ToolRecord) -> EverydayWords:
+    """Return the everyday words of a record, which must be sanitized."""
+    label = label_words(record.provider)[:MAX_LABEL_WORDS]
+    operation = parse_operation(record, [word for part in label for word in (part, *identifier_words(part))])
+    name = " ".join(operation.words) or record.name
+    # The words of an API's verbs ask a tool for a thing. Nobody asks a skill `release-notes` to "show me notes".
+    if record.kind is not Kind.TOOL:
+        return EverydayWords((name,))
+    lexicon, nouns = load_lexicon(), operation.noun_phrase
+    verbs = lexicon["verbs"].get(operation.verb, [])
+    asked = [operation.verb, *verbs[:_MAX_VERBS]] if operation.verb and nouns.text else []
+    known = [text for noun in nouns.nouns for text in lexicon["nouns"].get(singular(noun), [])]
+    return EverydayWords(
+        tuple(dict.fromkeys([*(f"{verb} {nouns.text}" for verb in asked), name])),
+        tuple(dict.fromkeys([*verbs, *known])),
+    )

@@ -20,7 +20,7 @@ UNUSED = tuple(
         "router.snapshot.overlay.layering router.snapshot.overlay.storage pipeline.store.bucket.store "
         "pipeline.store.local router.snapshot.trust router.store router.tools.arguments "
         "router.tools.definitions.reading router.tools.functions.reading router.tools.functions.schemas "
-        "router.tools.lexicon router.tools.prerequisites.matching router.tools.trust.steering_text "
+        "router.tools.naming router.tools.prerequisites.matching router.tools.trust.steering_text "
         "asyncio concurrent.futures cryptography duckdb importlib.metadata pydantic sqlite3 tomllib"
     ).split()
 )

@@ -24,18 +24,15 @@ def parse_json(
 ) -> Any:
     """Parse JSON. Raises ValueError for invalid JSON, deep nesting, NaN, Infinity and numbers that are too large.
 
-    With `lenient` such numbers are read as non-finite floats. For a document of many records, `storage_problem` then
-    finds the record that holds them. `object_of` makes an object of its pairs: without it, the last of
-    equal keys counts.
+    With `lenient` such numbers are read as non-finite floats, so that `storage_problem` finds which of a document's
+    records hold them. `object_of` makes an object of its pairs: without it, the last of equal keys counts.
     """
     try:
-        if lenient:
-            value = json.loads(text, object_pairs_hook=object_of, parse_int=lenient_integer)
-        else:
-            strict: Any = {"parse_constant": _refuse_constant, "parse_float": _finite, "parse_int": _integer}
-            value = json.loads(text, object_pairs_hook=object_of, **strict)
+        value = json.loads(text, object_pairs_hook=object_of, parse_int=lenient_integer)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    if not lenient and (problem := storage_problem(value)):
+        raise ValueError(problem)
     if text.count("[") + text.count("{") > MAX_DEPTH:
         check_depth(value)
     return replace_unstorable(value) if _ESCAPED_UNSTORABLE.search(text) else value
@@ -84,24 +81,6 @@ def lenient_integer(digits: str) -> float:
     if len(digits.lstrip("+-")) <= _MAX_DIGITS:
         return int(digits)
     return -math.inf if digits.startswith("-") else math.inf
-
-
-def _integer(digits: str) -> float:
-    value = lenient_integer(digits)
-    if math.isinf(value):
-        raise ValueError(f"{digits[:20]}… has {len(digits.lstrip('-'))} digits: it is too large a number")
-    return value
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _finite(digits: str) -> float:
-    value = float(digits)
-    if not math.isfinite(value):
-        raise ValueError(f"{digits} is too large a number")
-    return value
 
 
 def value_at_pointer(document: Any, reference: str, hops: int = 0) -> Any:

@@ -43,7 +43,7 @@ def test_a_line_is_replayed_for_its_tool_at_no_cost_and_a_tool_without_one_is_le
     ("bad", "reason"),
     [
         ("{not json", "not JSON"),
-        ('{"id": "a", "score": NaN}', "NaN is not JSON"),
+        ('{"id": "a", "score": NaN}', "it holds a number that is too large, or none (NaN, Infinity)"),
         ({"user_phrases": ["a"]}, "the id of its tool"),
         ({"id": 7, "user_phrases": ["a"]}, "the id of its tool"),
         (["stripe/create_refund"], "the id of its tool"),

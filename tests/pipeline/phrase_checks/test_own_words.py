@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.phrase_checks.screen import Screen
-from router.tools.lexicon import everyday_words
+from router.tools.naming import everyday_words
 from tests.support.factories import make_expansion, make_record
 
 # Providers whose names are ordinary words, and a tool whose name is an identifier.

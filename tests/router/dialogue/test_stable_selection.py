@@ -155,7 +155,7 @@ def test_the_router_is_asked_as_deep_as_tools_count_as_useful() -> None:
     [
         ({"capacity": 129}, "capacity is 129, it must be a whole number from 1 to 128"),
         ({"k": 65}, "k is 65, it must be a whole number from 1 to 64"),
-        ({"cached_price": 1.5}, "cached_price is 1.5, it must be from 0 to 1"),
+        ({"cached_price": 1.5}, "cached_price is 1.5, it must be a number from 0 to 1"),
         ({"k": 0}, "k is 0"),
         ({"keep_within": 7}, "keep_within is 7, it must be a whole number from 8 up"),
         ({"keep_called": -1}, "keep_called is -1"),

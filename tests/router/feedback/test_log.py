@@ -233,8 +233,8 @@ def test_a_line_that_is_no_event_is_told_apart() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"texts": 1}, "texts is 1, it must be True or False"),
-        ({"max_bytes": 1_000}, "max_bytes is 1000, it must be a whole number, at least 65,536"),
+        ({"texts": 1}, "texts is 1, it must be true or false"),
+        ({"max_bytes": 1_000}, "max_bytes is 1000, it must be a whole number from 65,536 up"),
         ({"max_queued": 0}, "max_queued is 0"),
         ({"folder": "file/log"}, "cannot be made"),
     ],

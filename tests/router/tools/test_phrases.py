@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from router.record import Kind
 from router.tools.grammar import load_lexicon
-from router.tools.lexicon import EverydayWords, everyday_words
+from router.tools.naming import EverydayWords, everyday_words
 from tests.support.factories import make_record
 
 

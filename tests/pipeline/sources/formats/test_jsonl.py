@@ -74,8 +74,8 @@ def test_null_and_empty_mean_the_same_as_missing(write_lines: Write, row: dict[s
         ('{"name": 7}', "name is a number, not a text"),
         ('{"name": "b", "parameters": "x"}', "parameters is a text, not an object"),
         ('{"name": "b", "parameters": [1]}', "parameters is a list, not an object or a list of named ones"),
-        ('{"name": "b", "x": -Infinity}', "not JSON: -Infinity is not JSON"),
-        (f'{{"name": "b", "x": -{HUGE}}}', f"not JSON: -{HUGE[:19]}… has 309 digits: it is too large a number"),
+        ('{"name": "b", "x": -Infinity}', "not JSON: it holds a number that is too large, or none"),
+        (f'{{"name": "b", "x": -{HUGE}}}', "not JSON: it holds a number that is too large, or none"),
         *(('{"name": "a\\u0000", "x": ' + "[" * depth + "]" * depth + "}", "nested") for depth in (201, 5_000)),
     ],
 )
