@@ -64,11 +64,11 @@ class Asked:
 @contextmanager
 def asked(app: Any) -> Iterator[Asked]:
     """Start an app, and end it with the block."""
-    loop = asyncio.new_event_loop()
     incoming: asyncio.Queue[dict[str, str]] = asyncio.Queue()
     outgoing: asyncio.Queue[dict[str, str]] = asyncio.Queue()
-    life = loop.create_task(app({"type": "lifespan", "asgi": {"version": "3.0"}}, incoming.get, outgoing.put))
-    try:
+    with asyncio.Runner() as runner:  # it also ends what the app has begun: the streams of MCP look for a shutdown
+        loop = runner.get_loop()
+        life = loop.create_task(app({"type": "lifespan", "asgi": {"version": "3.0"}}, incoming.get, outgoing.put))
         for event in ("startup", "shutdown"):
             loop.run_until_complete(incoming.put({"type": f"lifespan.{event}"}))
             told = loop.run_until_complete(outgoing.get())
@@ -76,6 +76,3 @@ def asked(app: Any) -> Iterator[Asked]:
             if event == "startup":
                 yield Asked(app, loop)
         loop.run_until_complete(life)
-    finally:
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()

@@ -8,10 +8,6 @@ from contextlib import contextmanager
 @contextmanager
 def own_event_loop() -> Iterator[None]:
     """Set an event loop for this thread, and close it at the end: left open, it warns in whichever test comes later."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
+    with asyncio.Runner() as runner:
+        asyncio.set_event_loop(runner.get_loop())
         yield
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
