@@ -28,8 +28,9 @@ class ApiCalls:
     It takes a record at its word: whoever calls it has checked that the tool may be used.
     """
 
-    def __init__(self, settings: CallSettings) -> None:
+    def __init__(self, settings: CallSettings, *, dry_run: bool = False) -> None:
         self._settings = settings
+        self._dry_run = dry_run
         self._tokens = TokenCache()
 
     def serves(self, record: ToolRecord) -> bool:
@@ -49,7 +50,7 @@ class ApiCalls:
                 f'this may set allow = ["{operation.method}"], allow_tools = ["{record.tool_id}"] or write = true in '
                 "the settings of calls",
             )
-        if settings.dry_run:
+        if self._dry_run or settings.dry_run:
             return self.preview(record, arguments)
         request, mended = _request(record, operation, settings, arguments)
         answer, token = await self._exchange(request, settings)
@@ -97,8 +98,8 @@ class HttpCaller:
     A tool that the router's selection excludes, or that may not be shown to a model, is not called.
     """
 
-    def __init__(self, router: Router, settings: CallSettings) -> None:
-        self._router, self._calls = router, ApiCalls(settings)
+    def __init__(self, router: Router, settings: CallSettings, *, dry_run: bool = False) -> None:
+        self._router, self._calls = router, ApiCalls(settings, dry_run=dry_run)
 
     async def __call__(self, tool_id: str, arguments: Mapping[str, Any]) -> str:
         """Return what a model is to read: the answer, or why there is none. It raises nothing that a model can mend."""

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from msgspec.structs import replace
-
 from pipeline.errors import RecordRejected
 from pipeline.sources.formats.json_schema import SchemaScope, mapping
 from pipeline.sources.formats.openapi_document import JSON_MEDIA, ApiDocument, text_of

@@ -14,6 +14,7 @@ _MAX_LOOKED_AT = 64  # tools, for samples
 PAGE_SIZE = 50
 # About 0.1 s of reading: in a large catalog, a rare word takes several pages, and no page delays other requests.
 _MAX_READ = 10_000
+_EXCERPT = 160  # characters
 
 
 def sample_requests(router: Router) -> tuple[list[str], bool]:
@@ -59,13 +60,13 @@ def facts(manifest: Manifest, tools: int) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class ToolListing:
-    """Some tools in the order of their ids.
+    """Some tools in the order of their ids, each with the part of its description that has the words.
 
     `next_after` is the id to continue after, None at the end. `complete` is False if reading stopped at its bound
     before the page was full: there may be more tools.
     """
 
-    tools: list[ToolRecord]
+    tools: list[tuple[ToolRecord, str]]
     next_after: str | None
     complete: bool
 
@@ -79,13 +80,32 @@ def list_tools(router: Router, text: str, provider: str, after: str) -> ToolList
     places = served.places_of(provider) if provider.strip() else range(len(served))
     position = bisect_right(places, after, key=lambda place: served[place].tool_id) if after else 0
     end = min(position + _MAX_READ, len(places))
-    matches: list[ToolRecord] = []
+    matches: list[tuple[ToolRecord, str]] = []
     while position < end and len(matches) < PAGE_SIZE:
         record = served[places[position]]
         position += 1
         searched = "\n".join((record.tool_id, record.name, record.description)).casefold()
         if all(word in searched for word in words):
-            matches.append(record)
+            matches.append((record, excerpt(record.description, words)))
     more = position < len(places)
     next_after = served[places[position - 1]].tool_id if more else None
     return ToolListing(matches, next_after, len(matches) == PAGE_SIZE or not more)
+
+
+def excerpt(text: str, words: list[str]) -> str:
+    """Return the beginning of a text, or the part around the first word that the beginning lacks."""
+    text = " ".join(text.split())
+    folded = text.casefold()
+    late = [place for word in words if (place := folded.find(word)) > _EXCERPT - 20]
+    if not late or len(folded) != len(text):  # folding may change the length, and with it every place
+        return _cut(text)
+    begin = text.rfind(" ", 0, max(min(late) - 60, 0)) + 1
+    return f"… {_cut(text[begin:])}"
+
+
+def _cut(text: str) -> str:
+    """Return the beginning of a text, up to the end of a word; of a word longer than that, its beginning."""
+    if len(text) <= _EXCERPT:
+        return text
+    end = text.rfind(" ", 0, _EXCERPT)
+    return f"{text[: end if end > 0 else _EXCERPT]} …"

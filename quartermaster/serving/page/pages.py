@@ -57,7 +57,7 @@ def _browse(request: Request, caller: Caller) -> Response:
     router = caller.router
     q, provider, after = (request.query_params.get(name, "") for name in ("q", "provider", "after"))
     listing = list_tools(router, q, provider, after)
-    caller.actions.offer(record.tool_id for record in listing.tools)
+    caller.actions.offer(record.tool_id for record, _ in listing.tools)
     values: dict[str, Any] = {"q": q, "provider": provider, "after": after, "listing": listing}
     return _page(router, "browse.jinja", "Tools", **values, providers=router.providers)
 

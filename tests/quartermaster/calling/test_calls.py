@@ -116,9 +116,9 @@ def test_no_secret_comes_back_in_answers_errors_or_logs(
 
 def test_a_dry_run_sends_nothing_and_masks_what_the_settings_add(api: ApiServer) -> None:
     settings = ProviderCalls(base_url=api.url, auth=Bearer(SECRET), headers={"X-Team": "blue-team"}, write=True)
-    calls = ApiCalls(CallSettings({"shop": settings}))
+    calls = ApiCalls(CallSettings({"shop": settings}), dry_run=True)
     dry = call(msgspec.structs.replace(settings, dry_run=True), writing(), {"id": 5})
-    for result in (calls.preview(writing(), {"id": 5}), dry):
+    for result in (asyncio.run(calls.call(writing(), {"id": 5})), calls.preview(writing(), {"id": 5}), dry):
         assert result.value["method"] == "POST" and result.value["url"] == f"{api.url}/items"
         assert result.value["body"] == {"id": 5}
         assert (result.value["headers"]["Authorization"], result.value["headers"]["X-Team"]) == ("***", "***")

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from quartermaster.cli.commands.serve import open_inspection
-from quartermaster.serving.page.catalog import list_tools
+from quartermaster.serving.page.catalog import excerpt, list_tools
 from quartermaster.serving.page.pages import charted_signals, rank_rows
 from quartermaster.serving.page.rendering import _ENVIRONMENT, tool_path
 from router import FeedbackLog, Router, Selection, Signal, SnapshotInvalid, ToolRecord
@@ -176,6 +176,14 @@ def test_tools_are_found_by_every_word_of_name_and_description_and_by_provider(p
         assert re.search(counted, text(pages, path))
 
 
+def test_a_late_match_is_shown_with_the_words_around_it() -> None:
+    description = f"{'Lists things. ' * 30}Then refunds them. {'And more. ' * 30}"
+    shown = excerpt(description, ["refunds"])
+    assert shown.startswith("… ") and "Then refunds them." in shown and shown.endswith(" …")
+    assert excerpt(description, ["lists"]).startswith("Lists things.")
+    assert excerpt("short", ["none"]) == "short"
+
+
 def test_of_many_providers_most_are_folded_away() -> None:
     providers: dict[str | None, int] = {f"提供者-{number:04}": 1 for number in range(23)}
     parts: Any = _ENVIRONMENT.get_template("parts.jinja").module
@@ -194,12 +202,12 @@ def test_a_large_catalog_is_read_part_by_part_and_a_providers_tools_are_found_ho
     pages = 0
     while after is not None:
         page = list_tools(router, "create", "", after)
-        found += [record.tool_id for record in page.tools]
+        found += [record.tool_id for record, _ in page.tools]
         after, pages = page.next_after, pages + 1
         assert page.complete == (after is None)
     assert (pages, found) == (3, ["github/create_issue", "linear/create_issue", "stripe/create_refund"])
     monkeypatch.setattr("quartermaster.serving.page.catalog._MAX_READ", 1)
-    assert [record.provider for record in list_tools(router, "", "STRIPE", "").tools] == ["stripe"]
+    assert [record.provider for record, _ in list_tools(router, "", "STRIPE", "").tools] == ["stripe"]
 
 
 def test_no_tool_is_left_out_between_two_pages(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +216,7 @@ def test_no_tool_is_left_out_between_two_pages(router: Router, monkeypatch: pyte
     after: str | None = ""
     while after is not None:
         page = list_tools(router, "", "", after)
-        found += [record.tool_id for record in page.tools]
+        found += [record.tool_id for record, _ in page.tools]
         after = page.next_after
     assert found == sorted(tool.tool_id for tool in router.tools)
 
