@@ -12,7 +12,7 @@ from prefect.client.schemas.filters import (
     LogFilter,
     LogFilterFlowRunId,
 )
-from prefect.client.schemas.objects import FlowRun, Log, State, TaskRun
+from prefect.client.schemas.objects import FlowRun, Log, TaskRun
 from prefect.client.schemas.sorting import FlowRunSort
 
 from tests.support.waiting import until
@@ -27,14 +27,6 @@ def last_run() -> FlowRun:
     """The newest flow run."""
     with ask() as client:
         return client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)[0]
-
-
-def state_of(run: UUID) -> State[Any]:
-    """The state of a run."""
-    with ask() as client:
-        state = client.read_flow_run(run).state
-    assert state is not None
-    return state
 
 
 def tasks_of(run: UUID, wanted: str = "") -> list[TaskRun]:

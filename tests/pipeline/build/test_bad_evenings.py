@@ -13,11 +13,12 @@ from pipeline.build_state import BuildState
 from pipeline.enrichment import EnrichmentContext, enrich
 from pipeline.enrichment.context import Consequence, Enrichment, TextVerdict
 from pipeline.enrichment.openai import DirectGenerator
+from pipeline.ledger import Ledger
 from pipeline.phrase_checks.subject import Findings
 from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, catalog_records
 from tests.pipeline.build.test_downgrades import Office
-from tests.pipeline.enrichment.catalog_run import catalog, opened
+from tests.pipeline.enrichment.catalog_run import catalog
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, row, tool_of
 from tests.support.factories import make_raw
 
@@ -58,7 +59,7 @@ def test_new_answers_about_other_tools_are_taken_back(
         make_raw(record.name, description=record.description + " More." * (number >= 30))
         for number, record in enumerate(first.records)
     )
-    with opened(tmp_path) as ledger, ModelServer() as server:
+    with Ledger.open(tmp_path) as ledger, ModelServer() as server:
         chain = [DirectGenerator(server.settings())]
 
         def asked(about: Catalog, count: int) -> tuple[EnrichmentContext, Enrichment]:

@@ -16,11 +16,11 @@ from pipeline.build.report import BuildReport
 from pipeline.build_state import BuildContext, BuildState
 from pipeline.enrichment import Enrichment, EnrichmentContext
 from pipeline.enrichment.context import Consequence, ScreenedExpansion, TextVerdict
+from pipeline.ledger import Ledger
 from pipeline.phrase_checks.subject import Findings, Remark, WrittenTool
 from pipeline.progress import SilentProgress
 from pipeline.records import Catalog
 from pipeline.settings import load
-from tests.pipeline.enrichment.catalog_run import opened
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, row, tool_of
 from tests.support.factories import make_expansion
 from tests.support.quick import QUICK
@@ -182,7 +182,7 @@ def _misplaced(other: str, consequence: Consequence = Consequence.DROPPED) -> Fi
 
 def test_an_answer_that_speaks_of_another_tool_is_refused_whole_and_told(tmp_path: Path) -> None:
     enrichment, found = _enrichment(), _misplaced("bank/refund")
-    with opened(tmp_path) as ledger:
+    with Ledger.open(tmp_path) as ledger:
         asking = EnrichmentContext(Catalog((), {}, ()), ledger, 1, SilentProgress(), lambda _, one: (one, ()))
         refuse_misplaced(asking, enrichment, found, ["sky/moon"])
     leave_out(enrichment, found)

@@ -1,9 +1,7 @@
 """Run a catalog through generators, with a real ledger."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -14,22 +12,6 @@ from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, catalog_records
 from tests.support.factories import make_raw
-
-
-@cache
-def _empty_ledger() -> bytes:
-    with TemporaryDirectory() as folder:
-        with Ledger.open(Path(folder)):
-            pass
-        return (Path(folder) / LEDGER_FILE).read_bytes()
-
-
-def opened(workspace: Path) -> Ledger:
-    """Open a workspace's ledger; a new one is copied, which is twice as quick as to make its tables."""
-    if not (file := workspace / LEDGER_FILE).exists():
-        workspace.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(_empty_ledger())
-    return Ledger.open(workspace)
 
 
 def catalog(*names: str, **fields: Any) -> Catalog:
@@ -49,7 +31,7 @@ def run(
     share: float = 1.0,
 ) -> Enrichment:
     """Run the generators over a catalog of this name; ask a second time where `siblings` are given."""
-    with opened(workspace) as ledger:
+    with Ledger.open(workspace) as ledger:
         result = Enrichment() if into is None else into
         number = ledger.start_run(name)
         context = EnrichmentContext(catalog, ledger, number, SilentProgress(), screen, name, checks, share)

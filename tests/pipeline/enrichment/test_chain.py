@@ -8,9 +8,10 @@ import pytest
 
 from pipeline.enrichment.chain import generators
 from pipeline.errors import RunAborted
+from pipeline.ledger import Ledger
 from pipeline.progress import SilentProgress
 from pipeline.settings import CatalogSettings
-from tests.pipeline.enrichment.catalog_run import catalog, opened
+from tests.pipeline.enrichment.catalog_run import catalog
 
 _AHEAD: dict[str, Any] = {"expansions": "ahead/e.jsonl"}
 
@@ -32,7 +33,7 @@ def test_the_chain_follows_from_the_settings_and_a_file_comes_first(
 ) -> None:
     write_lines("ahead/e.jsonl", [{"id": "a", "user_phrases": ["do a"]}])
     settings = CatalogSettings(name="c", folder=tmp_path, source=[{"path": "tools.json"}], enrichment=enrichment)
-    with opened(tmp_path) as ledger:
+    with Ledger.open(tmp_path) as ledger:
         chain = generators(settings, ledger, SilentProgress(), catalog())
         assert [generator.name for generator in chain] == names
         if "mode" in enrichment:

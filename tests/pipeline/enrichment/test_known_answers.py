@@ -10,9 +10,10 @@ import pytest
 from pipeline.enrichment import Enrichment
 from pipeline.enrichment.estimate import Estimate, estimate
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
+from pipeline.ledger import Ledger
 from router.expansion import Expansion
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
-from tests.pipeline.enrichment.catalog_run import catalog, enriched, ledger_rows, opened, run
+from tests.pipeline.enrichment.catalog_run import catalog, enriched, ledger_rows, run
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, completion, error, row
 
 TOOLS = catalog("a", "b", "c")
@@ -103,7 +104,7 @@ def test_an_answer_that_the_checks_refuse_today_is_asked_for_anew_and_whole(tmp_
 
 
 def test_a_batch_asks_for_the_new_language_alone(tmp_path: Path) -> None:
-    with BatchServer(translator) as server, opened(tmp_path) as ledger:
+    with BatchServer(translator) as server, Ledger.open(tmp_path) as ledger:
         for languages in (("en",), ("en", "de")):
             result = enriched(ledger, TOOLS, BatchGenerator(server.settings(languages=languages), ledger))
         assert [asked(line["body"]).get("only") is None for line in server.lines(1)] == [False] * 3
@@ -113,7 +114,7 @@ def test_a_batch_asks_for_the_new_language_alone(tmp_path: Path) -> None:
 
 
 def test_a_new_language_in_a_batch_that_others_collect_is_kept_for_its_question(tmp_path: Path) -> None:
-    with BatchServer(translator, [Course(), Course(["in_progress"])]) as server, opened(tmp_path) as ledger:
+    with BatchServer(translator, [Course(), Course(["in_progress"])]) as server, Ledger.open(tmp_path) as ledger:
 
         def night(*languages: str, wait_s: float = 20.0) -> Enrichment:
             settings = server.settings(wait_s, languages=("en", *languages))
@@ -135,7 +136,7 @@ def test_the_estimate_has_the_price_of_the_language_alone(
 ) -> None:
     def foreseen(server: ModelServer, *languages: str) -> Estimate:
         settings = server.settings(languages=("en", *languages))
-        with opened(tmp_path) as ledger:
+        with Ledger.open(tmp_path) as ledger:
             return estimate(TOOLS, [DirectGenerator(settings)], settings, ledger, assessed=True)
 
     with ModelServer(translator) as server:

@@ -6,12 +6,13 @@ from typing import Any
 from pipeline.enrichment.chain import generators
 from pipeline.enrichment.estimate import estimate
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
+from pipeline.ledger import Ledger
 from pipeline.progress import SilentProgress
 from pipeline.records import Catalog, catalog_records
 from pipeline.settings import CatalogSettings, EnrichmentSettings, SourceSettings
 from router.record import Origin
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
-from tests.pipeline.enrichment.catalog_run import enriched, opened, run
+from tests.pipeline.enrichment.catalog_run import enriched, run
 from tests.pipeline.enrichment.model_server import COST, ModelServer, spent
 from tests.support.factories import make_raw
 
@@ -76,17 +77,17 @@ def test_tools_that_a_model_cannot_tell_apart_are_one_question(tmp_path: Path) -
     assert server.asked == ["a"]
     assert list(result.written) == ["a0", "a1", "a2"]
     assert result.usage == spent(1_000, 400, 200, COST)
-    with BatchServer() as batches, opened(tmp_path / "batches") as ledger:
+    with BatchServer() as batches, Ledger.open(tmp_path / "batches") as ledger:
         result = enriched(ledger, alike, BatchGenerator(batches.settings(), ledger))
     assert batches.paid == ["a"]
     assert list(result.written) == ["a0", "a1", "a2"]
 
 
 def test_a_question_in_an_open_batch_is_not_asked_directly_too(tmp_path: Path) -> None:
-    with BatchServer(courses=[Course(["in_progress"])]) as batches, opened(tmp_path) as ledger:
+    with BatchServer(courses=[Course(["in_progress"])]) as batches, Ledger.open(tmp_path) as ledger:
         batched = _settings(tmp_path, batches.settings(wait_s=0))
         enriched(ledger, _catalog(), *generators(batched, ledger, SilentProgress(), _catalog()))
-    with ModelServer() as server, opened(tmp_path) as ledger:
+    with ModelServer() as server, Ledger.open(tmp_path) as ledger:
         direct = _settings(tmp_path, server.settings())
         chain = generators(direct, ledger, SilentProgress(), _catalog())
         foreseen = estimate(_catalog(), chain, direct.enrichment, ledger, assessed=False)

@@ -13,12 +13,12 @@ from pipeline.enrichment import Enrichment
 from pipeline.enrichment.generator import GeneratedExpansion
 from pipeline.enrichment.openai import BatchGenerator
 from pipeline.errors import Unavailable
-from pipeline.ledger import LEDGER_FILE
+from pipeline.ledger import LEDGER_FILE, Ledger
 from pipeline.ledger.answers import Answers
 from pipeline.ledger.batches import Batches
 from pipeline.records import Catalog, record_hash
 from tests.pipeline.enrichment.batch_server import BatchServer, Course
-from tests.pipeline.enrichment.catalog_run import enriched, ledger_rows, opened
+from tests.pipeline.enrichment.catalog_run import enriched, ledger_rows
 from tests.pipeline.enrichment.model_server import COST, Reply, but, completion, error, replies, row
 from tests.support.factories import make_record
 from tests.support.places import ROOT
@@ -44,7 +44,7 @@ with Ledger.open(Path(sys.argv[1])) as ledger:
 
 def _answers(workspace: Path, server: BatchServer, **settings: Any) -> list[str]:
     """Return the tools for which a build of this process has answers."""
-    with opened(workspace) as ledger:
+    with Ledger.open(workspace) as ledger:
         outcomes = list(replies(BatchGenerator(server.settings(**settings), ledger), _RECORDS))
         assert ledger.batches.unsettled(f"{server.base_url}/", "gpt-5-mini") == []
     return sorted(outcome.tool_id.partition("/")[2] for outcome in outcomes if isinstance(outcome, GeneratedExpansion))
@@ -55,7 +55,7 @@ def test_a_process_killed_before_it_heard_of_its_batch_leaves_it_to_the_next(tmp
     with BatchServer(hangs=True) as server:
         command = [sys.executable, "-c", _BUILD, str(tmp_path), server.base_url]
         with subprocess.Popen(command, cwd=ROOT) as build:
-            assert server.made.wait(60)
+            assert server.made.wait(150)
             build.kill()
         server.hangs = False
         assert ledger_rows(tmp_path, "SELECT batch_id, file_id FROM batches") == [(None, "file-0000")]
@@ -126,7 +126,7 @@ def test_a_batch_that_the_server_has_lost_is_asked_for_anew_unless_it_is_in_the_
         assert _answers(tmp_path / "found", server) == _NAMES
     assert len(server.batches) == 1
     with BatchServer(courses=[Course(["in_progress"])]) as server:
-        with opened(tmp_path) as ledger:
+        with Ledger.open(tmp_path) as ledger:
             list(replies(BatchGenerator(server.settings(wait_s=0), ledger), _RECORDS))
         server.batches["batch_other"] = server.batches.pop("batch_0000") | {"metadata": {}, "input_file_id": "other"}
         assert _answers(tmp_path, server) == _NAMES
@@ -150,7 +150,7 @@ def test_an_interruption_is_heard_at_once_and_loses_nothing(
 
 def _enriched(workspace: Path, server: BatchServer, records: list[Any], **settings: Any) -> Enrichment:
     catalog = Catalog(tuple(records), {r.tool_id: record_hash(r) for r in records}, ())
-    with opened(workspace) as ledger:
+    with Ledger.open(workspace) as ledger:
         return enriched(ledger, catalog, BatchGenerator(server.settings(**settings), ledger))
 
 

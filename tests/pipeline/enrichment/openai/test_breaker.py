@@ -11,7 +11,6 @@ from pipeline.enrichment.generator import UNASKED, GeneratedExpansion, Generatio
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 from pipeline.enrichment.openai.model import MAX_UNUSABLE
 from tests.pipeline.enrichment.batch_server import BatchServer
-from tests.pipeline.enrichment.catalog_run import opened
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, replies, row, tool_of
 from tests.support.factories import make_record
 
@@ -68,7 +67,7 @@ def test_a_model_that_fails_on_every_third_tool_is_asked_about_all() -> None:
 
 
 def test_a_batch_without_a_usable_answer_is_the_last_of_its_build(tmp_path: Path) -> None:
-    with opened(tmp_path) as ledger, BatchServer(lambda *_: _USELESS["prose"]) as server:
+    with Ledger.open(tmp_path) as ledger, BatchServer(lambda *_: _USELESS["prose"]) as server:
         generator = BatchGenerator(server.settings(), ledger)
         list(replies(generator, _RECORDS[:40]))
         outcomes = list(replies(generator, _RECORDS[40:]))
@@ -80,7 +79,7 @@ def test_a_batch_without_a_usable_answer_is_the_last_of_its_build(tmp_path: Path
 def test_the_next_build_submits_25_questions_to_a_model_whose_latest_answers_were_of_no_use(
     tmp_path: Path, recovered: bool
 ) -> None:
-    with opened(tmp_path) as ledger, BatchServer(answer) as server:
+    with Ledger.open(tmp_path) as ledger, BatchServer(answer) as server:
         kinds = ["shape"] * 29 + ["" if recovered else "refusal"]
         entries = [_entry(number, kind) for number, kind in enumerate(kinds)]
         run = ledger.start_run("demo")
