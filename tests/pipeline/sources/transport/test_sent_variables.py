@@ -49,13 +49,9 @@ def asked_of(tmp_path: Path, text: str, **environment: str) -> list[str]:
     return [str(permission) for permission in permissions_of(settings)]
 
 
-@pytest.mark.parametrize("where", ["headers", "url"])
-def test_neither_a_plan_nor_a_build_sends_a_variable_of_a_source_before_it_is_allowed(
-    tmp_path: Path, web: Web, where: str
-) -> None:
-    url = web.page(TOOLS) + "?k=${VAULT_KEY}" * (where == "url")
-    headers = 'headers = {X-A = "Bearer ${VAULT_KEY}"}' * (where == "headers")
-    folder = written(tmp_path, f'[[source]]\nurl = "{url}"\nformat = "function"\n{headers}\n')
+def test_neither_a_plan_nor_a_build_sends_a_variable_of_a_source_before_it_is_allowed(tmp_path: Path, web: Web) -> None:
+    source = f'url = "{web.page(TOOLS)}?k=${{VAULT_KEY}}"\nheaders = {{X-A = "Bearer ${{VAULT_KEY}}"}}'
+    folder = written(tmp_path, f'[[source]]\nformat = "function"\n{source}\n')
     permission = f'send VAULT_KEY of the environment to "{web.root}"'
     for more, code in ((["--plan"], 3), (["--no-commands"], 3), ([], 2)):
         ended = built(folder, *more)
@@ -65,7 +61,7 @@ def test_neither_a_plan_nor_a_build_sends_a_variable_of_a_source_before_it_is_al
     assert built(folder, "--allow-commands").returncode == 0
     for more in (["--force"], ["--plan"], ["--no-commands"]):
         assert built(folder, *more).returncode == 0, more
-    assert [SECRET in target + headers.get("x-a", "") for target, headers in web.asked] == [True] * 4
+    assert [(SECRET in target, SECRET in headers["x-a"]) for target, headers in web.asked] == [(True, True)] * 4
 
 
 def test_what_was_allowed_stays_so_until_the_variable_or_the_server_changes(tmp_path: Path) -> None:
