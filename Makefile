@@ -108,7 +108,7 @@ nightly: $(VENV)/.test .venv-frameworks/.created .venv-types/.created
 	$(BIN)/python -m tests.mutations --workers 2
 
 test-wheel: $(VENV)/.test
-	$(BIN)/python -m pytest -n 0 --nightly --timeout 300 tests/separate/test_wheel.py -k "not extras"
+	$(BIN)/python -m pytest -n 0 --nightly tests/separate/test_wheel.py -k "not extras"
 
 # Their packages cannot be installed beside the others, or are as large as all of them.
 define install_apart

@@ -111,7 +111,6 @@ def test_the_frontier_holds_what_nothing_quicker_beats() -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 def test_a_folder_is_compared_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ours and an engine that the environment of the tests has, and one that no environment has."""
     monkeypatch.setitem(registry.PEERS, "gone", registry.Peer("gone", "words", lambda tools, _: str.split, ()))

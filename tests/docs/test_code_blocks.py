@@ -65,7 +65,6 @@ def variables(page: Path, encoder_folder: Path, request: pytest.FixtureRequest, 
     return environment
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", list(_each_page()))
 def test_every_block_of_a_page_runs(
     page: Path, reader: Path, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config

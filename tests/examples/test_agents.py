@@ -17,7 +17,7 @@ from tests.support.providers.chat_completions import strict
 from tests.support.providers.openai_responses import ResponsesServer
 from tests.support.providers.openai_searching_model import search_then_call
 
-pytestmark = [pytest.mark.nightly, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.nightly
 
 _SAID: dict[str, tuple[str, dict[str, Any]]] = {
     "how full is the battery": ("battery_level", {"hour": 14}),

@@ -11,8 +11,6 @@ from tests.quartermaster.serving.mcp.conftest import listening
 from tests.support.factories import TOOLS
 from tests.support.places import ROOT
 
-pytestmark = pytest.mark.timeout(300)
-
 
 def test_the_function_that_fits_is_called_with_typed_arguments_and_wrong_ones_are_refused(run: Run) -> None:
     printed = run("functions_in_memory.py")

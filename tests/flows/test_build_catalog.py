@@ -25,7 +25,7 @@ from router import Router
 from tests.flows.server import artifacts_of, last_run, logs_of, tasks_of
 from tests.support.places import ROOT
 
-pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
+pytestmark = pytest.mark.usefixtures("prefect_server")
 
 
 def judged_catalog(catalog_folder: Path, folder: Path) -> Path:

@@ -13,7 +13,7 @@ from quartermaster.calling import CallRefused, CallSettings, HttpCaller, Provide
 from router import Router
 from tests.support.quick import QUICK
 
-pytestmark = [pytest.mark.nightly, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")

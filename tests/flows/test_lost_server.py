@@ -12,7 +12,7 @@ from router import Router
 from tests.support.places import ROOT
 from tests.support.proxy import proxied
 
-pytestmark = [pytest.mark.nightly, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.nightly
 
 
 def test_a_build_whose_server_is_lost_fails_in_one_sentence_and_what_it_published_serves(

@@ -15,7 +15,7 @@ from flows.runtime import logs_on_server
 from router.distribution import PACKAGES
 from tests.flows.server import logs_of
 
-pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
+pytestmark = pytest.mark.usefixtures("prefect_server")
 
 
 def logged(work: Callable[[], None]) -> list[Log]:

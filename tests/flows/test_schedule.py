@@ -38,7 +38,6 @@ from tests.support.waiting import until
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(180)
 def test_a_server_of_our_own_answers_on_loopback_and_ends_with_its_block(
     prefect_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,7 +105,6 @@ def test_a_schedule_is_served_with_the_options_of_its_command(
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(180)
 def test_a_served_build_runs_when_its_time_comes_and_ends_with_its_process(
     prefect_server: str, catalog_folder: Path, tmp_path: Path
 ) -> None:
@@ -170,7 +168,6 @@ def test_prefect_yaml_names_parameters_that_the_flow_takes() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("prefect_server")
-@pytest.mark.timeout(180)
 # Prefect's command line leaves its connections to the garbage collector.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_prefect_yaml_deploys_to_a_work_pool(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pipeline.errors import RunAborted, Unavailable
 from pipeline.settings import FlowSettings
 from tests.support.notes import Notes
 
-pytestmark = [pytest.mark.usefixtures("prefect_server"), pytest.mark.timeout(180)]  # a busy machine starts it slowly
+pytestmark = pytest.mark.usefixtures("prefect_server")
 
 
 def run(work: Callable[[], Any], label: str = "", **settings: Any) -> tuple[Any, list[str]]:

@@ -87,14 +87,12 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(180)
 def test_the_batch_of_a_killed_worker_is_done_again_with_what_batches_share(workers: Workers, tmp_path: Path) -> None:
     done = list(workers.map("count", _killed_once, labelled(0, 1, 2), (tmp_path,)))
     assert (tmp_path / "killed").exists() and sorted(result for _, result in done) == [0, 1, 2]
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(180)
 def test_a_batch_that_kills_its_workers_stops_the_build_and_is_named(workers: Workers) -> None:
     with pytest.raises(WorkersLost, match="the stage 'count batch 1' ended 2 workers, one after the other"):
         list(workers.map("count", _kills, labelled(0, 1, 2), ()))
@@ -102,14 +100,12 @@ def test_a_batch_that_kills_its_workers_stops_the_build_and_is_named(workers: Wo
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(180)
 def test_a_worker_whose_storage_is_full_names_the_setting(workers: Workers) -> None:
     with pytest.raises(RunAborted, match=r"'count batch 0' could not use flow\.storage, .*: No space left on device"):
         list(workers.map("count", _fills, labelled(0), ()))
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(180)
 def test_a_scheduler_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
     import dask.config
 

@@ -24,7 +24,7 @@ from tests.support.places import ROOT
 PAGE = ROOT / "docs" / "integrations" / "other_frameworks.md"
 ENVIRONMENTS = ROOT / ".venv-frameworks"
 unmade = pytest.mark.skipif(not ENVIRONMENTS.exists(), reason="no environments of frameworks: make test-frameworks")
-pytestmark = [unmade, pytest.mark.nightly, pytest.mark.timeout(300)]
+pytestmark = [unmade, pytest.mark.nightly]
 # Nothing but the model's server is reached.
 QUIET = {
     "CREWAI_DISABLE_TELEMETRY": "true",

@@ -30,7 +30,6 @@ _PUBLISHED = Outcome(0, "", "", {"outcome": "published", "snapshot": "x/two"})
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 def test_nights_of_faults_break_no_promise(object_storage: ObjectStorage, tmp_path: Path) -> None:
     month = ClusterMonth(tmp_path, object_storage, 1, _NIGHTS, caches=("shared", "shared", "own"))
     results = list(month.play())
@@ -40,7 +39,6 @@ def test_nights_of_faults_break_no_promise(object_storage: ObjectStorage, tmp_pa
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 def test_builders_that_publish_at_once_lose_and_mix_nothing(object_storage: ObjectStorage, tmp_path: Path) -> None:
     rounds = 6
     tally = play(tmp_path, object_storage, rounds, seed=1)

@@ -56,7 +56,6 @@ def test_a_few_inputs_are_taken_or_refused_by_an_error_of_ours_in_time(
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 @_of_every_target
 def test_every_kept_input_is_taken_or_refused_by_an_error_of_ours_in_time(
     target: Target, resources: Resources, run_of: _RunOf

@@ -36,13 +36,11 @@ def test_a_night_of_a_faulty_model_and_one_that_is_killed_break_no_promise(tmp_p
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 def test_nights_of_faults_break_no_promise(tmp_path: Path) -> None:
     assert _broken(tmp_path, draw_month(seed=13, nights=9)) == []
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("fault", "without_gate", "seen"),
     [
@@ -63,14 +61,12 @@ def test_the_oracle_sees_what_is_lost_where_no_gate_watches(
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("evening", EVENINGS)
 def test_a_good_night_makes_up_for_a_bad_evening(evening: str, tmp_path: Path) -> None:
     assert _broken(tmp_path, _nights({"evening": evening, "overhaul": True}, {})) == []
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)
 def test_descriptions_with_the_time_in_them_are_told_of_and_not_paid_for_each_night(tmp_path: Path) -> None:
     assert _broken(tmp_path, _nights(*[{"stamped": "mail"}] * STAMPED, {})) == []
 

@@ -19,11 +19,11 @@ async def visit(
 ) -> list[str]:
     """Find tools for requests and make calls, all calls at a time; return what was asked and answered, in order.
 
-    Waits until each tool that is called is served, a minute at most.
+    Waits until each tool that is called is served, 150 s at most.
     """
     served = server(router, upstreams, connect=True)
     async with at_desk(served) as desk:
-        with anyio.fail_after(60):
+        with anyio.fail_after(150):
             while any(router.record(tool_id) is None for tool_id, _ in calls if not tool_id.startswith("dead/")):
                 await anyio.sleep(0.05)
         lines: list[str] = []

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 
-def until(happens: Callable[[], object], seconds: float = 20) -> bool:
+def until(happens: Callable[[], object], seconds: float = 60) -> bool:
     """Wait until something happens; return False where it does not happen in time."""
     end = time.monotonic() + seconds
     while not happens() and time.monotonic() < end:

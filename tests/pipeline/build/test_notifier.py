@@ -222,7 +222,7 @@ def test_a_build_that_is_ended_by_signals_is_told_once_and_prints_its_object(
         if times > 1:
             assert until(lambda: bool(server.posted), 60)
             process.send_signal(number)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=150)
     finally:
         server.answers.set()
         process.kill()

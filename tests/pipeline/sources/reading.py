@@ -49,7 +49,7 @@ def read_all(folder: Path, *sources: dict[str, Any], **more: Any) -> Reading:
 
 def read_one(folder: Path = Path(), limits: Mapping[str, int] | None = None, **source: Any) -> Reading:
     """What one source gives."""
-    return read_all(folder, {"timeout_s": 30, **source}, limits=dict(limits or {}))
+    return read_all(folder, {"timeout_s": 120, **source}, limits=dict(limits or {}))
 
 
 def stop_one(folder: Path = Path(), limits: Mapping[str, int] | None = None, **source: Any) -> RunAborted:

@@ -22,8 +22,6 @@ from tests.pipeline.encoders.export.models import strong
 from tests.support.small_delta import save_small_delta
 from tests.support.small_encoder import save
 
-pytestmark = pytest.mark.timeout(180)  # the first of the night imports torch: ten seconds of a quiet core
-
 
 def model_of(encoder: str | Path) -> EncoderModel:
     model = resolve_encoder(VectorSettings(encoder=str(encoder)), SilentProgress())

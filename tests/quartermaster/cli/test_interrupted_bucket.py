@@ -55,9 +55,9 @@ def test_a_command_that_waits_for_a_bucket_ends_at_a_signal(
             stderr=subprocess.DEVNULL,
         )
         try:
-            assert until(lambda: proxy.plan.counts["hang"] or process.poll() is not None, 90)
+            assert until(lambda: proxy.plan.counts["hang"] or process.poll() is not None, 150)
             process.send_signal(number)
-            assert process.wait(40) == 128 + number
+            assert process.wait(150) == 128 + number
         finally:
             process.kill()
             process.wait()

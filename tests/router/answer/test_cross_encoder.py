@@ -50,7 +50,6 @@ def test_what_is_no_cross_encoder_is_named_and_not_fetched(library: None, monkey
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(300)  # torch is imported here
 def test_a_real_model_orders_by_its_own_scores_and_threads_share_it(tmp_path: Path) -> None:
     from sentence_transformers import CrossEncoder
 

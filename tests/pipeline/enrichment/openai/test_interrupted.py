@@ -54,9 +54,9 @@ def _stopped(workspace: Path, server: ModelServer, by: signal.Signals) -> str:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert until(lambda: len(server.requests) >= 30, 60)
+        assert until(lambda: len(server.requests) >= 30, 150)
         process.send_signal(by)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=150)
     assert process.returncode != 0
     return said
 

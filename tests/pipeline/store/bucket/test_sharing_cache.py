@@ -42,7 +42,7 @@ def start(store: BucketReader) -> "subprocess.Popen[str]":
 def test_one_process_fetches_for_all_and_keeps_what_it_serves(store: BucketReader, proxy: FaultyProxy) -> None:
     ending, serving = start(store), start(store)
     folder = str(store.cache.folder / "a")
-    assert ending.communicate(timeout=60)[0].strip() == folder
+    assert ending.communicate(timeout=150)[0].strip() == folder
     assert serving.stdout is not None and serving.stdout.readline().strip() == folder
     asked = Counter(e.key for e in proxy.plan.log if e.method == "GET" and "/files/" in e.key)
     assert set(asked.values()) == {1}
@@ -56,7 +56,7 @@ def test_one_process_fetches_for_all_and_keeps_what_it_serves(store: BucketReade
 def test_a_killed_pull_is_finished_by_the_next(store: BucketReader, proxy: FaultyProxy, skip: int) -> None:
     process = start(store)
     proxy.plan.set(Fault("delay", "*", "*", skip=skip, times=1, act=process.kill))
-    process.communicate(timeout=60)
+    process.communicate(timeout=150)
     assert process.returncode == -signal.SIGKILL and not (store.cache.folder / "a").exists()
     proxy.plan.set()
     Snapshot.open(store.local_folder("a"), whole=True)

@@ -102,10 +102,10 @@ def _ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def clerk() -> Iterator[Upstream]:
     """The real server, over HTTP."""
     with served_app(clerk_server().streamable_http_app()) as port:
-        yield Upstream("clerk", url=f"http://127.0.0.1:{port}/mcp", provider="clerk", timeout_s=20, place="s")
+        yield Upstream("clerk", url=f"http://127.0.0.1:{port}/mcp", provider="clerk", timeout_s=120, place="s")
 
 
-def plain(mode: str = "", timeout_s: float = 20.0, *, name: str = "plain", **settings: Any) -> Upstream:
+def plain(mode: str = "", timeout_s: float = 120.0, *, name: str = "plain", **settings: Any) -> Upstream:
     """The server that fails as it is told. Its settings may name another `provider`."""
     command = (sys.executable, str(PLAIN), *([mode] if mode else []))
     return Upstream(name, **{"command": command, "provider": name, "timeout_s": timeout_s, **settings})
@@ -123,7 +123,7 @@ def listening(folder: Path, *arguments: str | Path) -> Iterator[int]:
     with kept_port() as port, log_path.open("wb") as log:
         program = subprocess.Popen([sys.executable, *arguments, str(port)], stdout=log, stderr=log)
         try:
-            until = time.monotonic() + 60
+            until = time.monotonic() + 150
             while not _answers(port):
                 assert program.poll() is None, log_path.read_text(encoding="utf-8")
                 assert time.monotonic() < until, "the server did not open its port"

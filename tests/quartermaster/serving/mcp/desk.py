@@ -18,7 +18,7 @@ from quartermaster.serving.mcp.connection import Connection
 from tests.quartermaster.serving.mcp.conftest import plain, text_of
 
 
-def asking(timeout_s: float = 20.0, **settings: Any) -> Upstream:
+def asking(timeout_s: float = 120.0, **settings: Any) -> Upstream:
     """The server of 2025 that asks too much."""
     return plain("asking", timeout_s, name="asking", **settings)
 
@@ -84,8 +84,8 @@ async def at_desk(
 
 
 async def until(true: Callable[[], Any], pause: float = 0.01) -> None:
-    """Wait until something holds, or what is awaited for it, a minute at most. Each pause is longer than the last."""
-    with anyio.fail_after(60):
+    """Wait until something holds, or what is awaited for it, 150 s at most. Each pause is longer than the last."""
+    with anyio.fail_after(150):
         while not (await found if isawaitable(found := true()) else found):
             await anyio.sleep(pause)
             pause = min(1.5 * pause, 0.5)

@@ -38,7 +38,7 @@ def upstream(request: pytest.FixtureRequest) -> Iterator[Upstream]:
     """The clerk. One that knows 2025 is spoken to by that."""
     app = clerk_server().streamable_http_app()
     with served_app(_only_2026(app) if request.param == "only 2026" else app) as port:
-        yield Upstream("clerk", url=f"http://127.0.0.1:{port}/mcp", provider="clerk", timeout_s=20)
+        yield Upstream("clerk", url=f"http://127.0.0.1:{port}/mcp", provider="clerk", timeout_s=120)
 
 
 async def test_a_call_tells_of_progress_and_its_questions_are_answered_by_the_client(
@@ -56,7 +56,7 @@ async def test_a_call_tells_of_progress_and_its_questions_are_answered_by_the_cl
 
 async def test_a_program_of_the_sdk_asks_the_user_and_the_model_in_the_midst_of_a_call(desk_router: Router) -> None:
     command = (sys.executable, str(Path(__file__).with_name("clerk.py")))
-    program = Upstream("clerk", command=command, provider="clerk", timeout_s=20)
+    program = Upstream("clerk", command=command, provider="clerk", timeout_s=120)
     async with at_desk(server(desk_router, [program])) as desk:
         assert await desk.text("clerk/consult", item="tea") == "accept, m"
     assert (desk.questions[0].message, len(desk.sampled)) == ("The MCP server 'clerk' asks: Order tea?", 1)
