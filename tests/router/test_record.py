@@ -1,10 +1,11 @@
 """The record: its JSON, its content, and what is never handed over of it."""
 
+import json
 from dataclasses import replace
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.records import record_hash
@@ -34,12 +35,30 @@ OUTPUTS = (
     Parameter("state", "string", enum=("ok", "bad")),
 )
 FULL = replace(PLAIN, outputs=OUTPUTS, links=(Link("charge", "refund", "$response.body#/id"),), instructions="Wait.")
-TEXTS = st.text(max_size=8)
-ROWS = st.builds(Parameter, TEXTS, TEXTS, TEXTS, st.lists(TEXTS, max_size=3).map(tuple), st.booleans())
+TEXT = st.text(max_size=20)
+TEXTS = st.lists(TEXT, max_size=3).map(tuple)
+VALUE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=10,
+)
+OBJECT = st.dictionaries(TEXT, VALUE, max_size=4)
+ROWS = st.lists(st.builds(Parameter, TEXT, TEXT, TEXT, TEXTS, st.booleans()), max_size=3).map(tuple)
 RECORDS = st.builds(
-    lambda outputs, links: replace(PLAIN, outputs=tuple(outputs), links=tuple(links)),
-    st.lists(ROWS, max_size=4),
-    st.lists(st.builds(Link, TEXTS, TEXTS, TEXTS), max_size=3),
+    ToolRecord,
+    tool_id=TEXT,
+    provider=st.none() | TEXT,
+    name=TEXT,
+    description=TEXT,
+    parameters=ROWS,
+    input_schema=OBJECT,
+    examples=TEXTS,
+    categories=TEXTS,
+    annotations=OBJECT,
+    deprecated=st.booleans(),
+    origin=st.builds(Origin, TEXT, TEXT),
+    outputs=ROWS,
+    links=st.lists(st.builds(Link, TEXT, TEXT, TEXT), max_size=3).map(tuple),
 )
 
 
@@ -52,11 +71,14 @@ def test_what_stands_beside_a_record_counts_as_content_and_without_them_a_record
 
 
 @given(RECORDS)
+@example(ToolRecord("a", None, "a", ""))
 def test_a_record_comes_back_from_its_json_and_from_a_snapshot(record: ToolRecord) -> None:
-    assert ToolRecord.from_json(record.to_json()) == record
-    assert msgspec.convert(record.to_json(), ToolRecord) == record
+    row = json.loads(json.dumps(record.to_json()))
+    again = ToolRecord.from_json(row)
+    assert (again, again.to_json(), record_hash(again)) == (record, row, record_hash(record))
+    assert msgspec.convert(row, ToolRecord) == record
     store = RecordStore.of([ToolEntry(record, ())])
-    assert store.complete_record(0) == record and store.entry(0).record == PLAIN
+    assert store.complete_record(0) == record and store.entry(0).record == replace(record, outputs=(), links=())
 
 
 @pytest.mark.parametrize("vendor_text", list(VendorText))
