@@ -10,6 +10,7 @@ import pytest
 from pipeline.enrichment.generator import UNASKED, GeneratedExpansion, GenerationFailure
 from pipeline.enrichment.openai import BatchGenerator, DirectGenerator
 from pipeline.enrichment.openai.model import MAX_UNUSABLE
+from pipeline.ledger import Ledger
 from tests.pipeline.enrichment.batch_server import BatchServer
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, replies, row, tool_of
 from tests.support.factories import make_record
