@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-import msgspec
+from msgspec import structs
 
 from router.answer.explanation import Explainer, name_dependents
 from router.answer.options import CheckedOptions, recipe_of
@@ -92,10 +92,10 @@ def diagnose(snapshot: Snapshot, request: str, tool_id: str, options: CheckedOpt
     rankings = rank(snapshot, result.query, recipe, max(len(snapshot.records), 1))
     tool = Explainer(snapshot, result, rankings, [ordinal]).tool(ordinal, score)
     needing = name_dependents(snapshot, result.dependents.get(ordinal, ()))
-    answer = respond(snapshot, request, msgspec.structs.replace(options, explain=True))
+    answer = respond(snapshot, request, structs.replace(options, explain=True))
     entry = snapshot.records.entry(ordinal)
     return Diagnosis(
-        tool=replace(tool, needed_by=tuple(one for one in needing if one.tool_id in answer.ids)),
+        tool=structs.replace(tool, needed_by=tuple(one for one in needing if one.tool_id in answer.ids)),
         rank=fused_rank,
         lists=tuple(
             _place(snapshot, signal, ranking, ordinal)

@@ -36,7 +36,7 @@ class Explainer:
         step, gain = None, 0.0
         if self._result.covered is not None and (rank := self._covered.get(ordinal)):
             share, gain = self._result.steps.share, float(self._result.covered.gains[rank - 1])
-            contributions = {signal: share * part for signal, part in contributions.items()}
+            contributions = {name: share * part for name, part in contributions.items()}
             step_number = int(self._result.covered.steps[rank - 1])
             step, assumed = self._result.steps.texts[step_number] if step_number >= 0 else None, share * assumed
         raised = self._result.score_boosts.get(ordinal, 0.0)
@@ -45,7 +45,7 @@ class Explainer:
             entry.record,
             score,
             ranks={signal: ranks[ordinal] for signal, ranks in self._ranks.items() if ordinal in ranks},
-            contributions={signal.value: part for signal, part in contributions.items()},
+            contributions=contributions,
             phrase=None if (best := self._phrases.get(ordinal)) is None else entry.phrases[best],
             by_person=best is not None and best < entry.by_person,
             assumed=assumed,

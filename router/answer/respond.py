@@ -5,6 +5,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+from msgspec import structs
+
 from router.answer.explanation import Explainer, also_from, explain_reading, name_dependents
 from router.answer.fit import estimate_fits, with_needs
 from router.answer.options import CheckedOptions, recipe_of
@@ -182,8 +184,8 @@ def _tools(
             tool = RoutedTool(record.tool_id, record, score, also_from=also_from(snapshot, result, ordinal))
         if ordinal in result.dependents:
             shown = (dependent for dependent in result.dependents[ordinal] if dependent.ordinal in ordinals)
-            tool = replace(tool, needed_by=name_dependents(snapshot, shown))
-        tools.append(tool if detail is tool.detail else replace(tool, detail=detail))
+            tool = structs.replace(tool, needed_by=name_dependents(snapshot, shown))
+        tools.append(tool if detail is tool.detail else structs.replace(tool, detail=detail))
     return tuple(tools)
 
 

@@ -36,8 +36,7 @@ class NeededBy(msgspec.Struct, frozen=True):
         return {"tool_id": self.tool_id, "parameter": self.parameter}
 
 
-@dataclass(frozen=True, slots=True)
-class RoutedTool:
+class RoutedTool(msgspec.Struct, frozen=True):
     """One tool of an answer.
 
     `ranks`, `contributions`, `phrase`, `assumed`, `step` and `gain` are filled with `explain=True`.
@@ -64,8 +63,8 @@ class RoutedTool:
     tool_id: str
     record: ToolRecord
     score: float
-    ranks: Mapping[str, int] = field(default_factory=dict)
-    contributions: Mapping[str, float] = field(default_factory=dict)
+    ranks: Mapping[str, int] = {}
+    contributions: Mapping[str, float] = {}
     phrase: str | None = None
     assumed: float = 0.0
     step: str | None = None

@@ -13,6 +13,7 @@ A list counts as far as it could read the request: an English encoder says littl
 """
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import overload
 
 import numpy as np
@@ -22,7 +23,7 @@ from router.contract import Expanded, Signal
 from router.retrieval.recipe import Fusion, Normalization, Recipe
 from router.retrieval.retrievers import EMPTY, Ranking
 
-Contributions = Mapping[Signal, float]
+Contributions = Mapping[str, float]  # by the signal's name
 _TENTH = 9  # index of the tool whose score shows how far the best one leads
 # See docs/decisions/fusion.md for these two.
 _WELL_READ = 0.85
@@ -35,7 +36,7 @@ class LazyContributions(Sequence[Contributions]):
     They are made on access, because only ten of hundreds of candidates are explained.
     """
 
-    def __init__(self, parts: Mapping[Signal, NDArray[np.float64]], order: NDArray[np.int64]) -> None:
+    def __init__(self, parts: Mapping[str, NDArray[np.float64]], order: NDArray[np.int64]) -> None:
         self._parts = parts
         self._order = order
 
@@ -50,7 +51,7 @@ class LazyContributions(Sequence[Contributions]):
         if isinstance(row, slice):
             return LazyContributions(self._parts, self._order[row])
         column = self._order.item(row)
-        return {signal: value for signal, part in self._parts.items() if (value := part.item(column))}
+        return {name: value for name, part in self._parts.items() if (value := part.item(column))}
 
 
 def fuse(
@@ -92,9 +93,10 @@ def fuse(
         for signal, beyond in _imputed_of_non_english(rows, recipe, non_english[ordinals]).items():
             rows[signal] += beyond
             assumed += beyond
-    scores = np.add.reduce(list(rows.values()), axis=0)
-    order = np.lexsort((ordinals, -scores))
-    return Ranking(ordinals[order], scores[order]), LazyContributions(rows, order), assumed[order]
+    scores = reduce(np.add, rows.values())
+    order = np.argsort(-scores, kind="stable")
+    parts_by_name = {str(signal): part for signal, part in rows.items()}
+    return Ranking(ordinals[order], scores[order]), LazyContributions(parts_by_name, order), assumed[order]
 
 
 def _assumed(
@@ -121,10 +123,10 @@ def _imputed_of_non_english(
 ) -> dict[Signal, NDArray[np.float64]]:
     """Return the contributions of name and description assumed for tools in another language, beyond their own."""
     # See docs/decisions/fusion.md.
-    evidence = [rows[s] / recipe.weights[s] for s in (Signal.DENSE, Signal.EXPANSION) if s in rows]
+    evidence = [s for s in (Signal.DENSE, Signal.EXPANSION) if s in rows]
     if not evidence or not non_english.any():
         return {}
-    earned = np.minimum.reduce(evidence)
+    earned = reduce(np.minimum, (rows[signal] / recipe.weights[signal] for signal in evidence))
     assumed = {}
     for signal in (Signal.NAME, Signal.DESCRIPTION):
         if signal in rows:

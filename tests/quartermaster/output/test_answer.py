@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from quartermaster.evaluation.verdict import score_text
 from quartermaster.output.answer import results_table, show_answer, show_diagnosis, show_explanation, show_verdict
@@ -36,7 +37,7 @@ def test_below_a_tool_that_was_brought_is_what_needs_it_as_data(capsys: pytest.C
     routed = film_router().route(REQUEST)
     out.print(results_table(routed))
     assert "first, for person_id of films/get_person_credits" in capsys.readouterr().out
-    hostile = replace(routed[1], needed_by=(NeededBy(CREDITS["id"], "[red]\x1b[2J"),))
+    hostile = structs.replace(routed[1], needed_by=(NeededBy(CREDITS["id"], "[red]\x1b[2J"),))
     out.print(results_table(replace(routed, tools=(routed[0], hostile))))
     shown = capsys.readouterr().out
     assert "\x1b" not in shown and "[red]" in shown
@@ -71,7 +72,9 @@ def test_an_id_stands_whole_on_a_line_of_80_columns_and_its_largest_share_first(
 def test_what_is_assumed_of_a_tool_in_another_language_has_its_own_reason(capsys: pytest.CaptureFixture[str]) -> None:
     router = Router.from_tools([SEARCH, CREDITS], encoder=None)
     diagnosis = router.diagnose(REQUEST, SEARCH["id"])
-    assumed = replace(diagnosis.tool, ranks={}, contributions={Signal.DESCRIPTION: 0.004, Signal.EXPANSION: 0.002})
+    assumed = structs.replace(
+        diagnosis.tool, ranks={}, contributions={Signal.DESCRIPTION: 0.004, Signal.EXPANSION: 0.002}
+    )
     show_diagnosis(router, replace(diagnosis, tool=assumed))
     shown = capsys.readouterr().out
     assert "contributes 0.004, assumed: the tool is described in another language" in shown

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from router import Router
 
 
@@ -15,7 +17,7 @@ def test_an_answer_and_its_tools_are_shown_in_a_line(router: Router) -> None:
 
 def test_a_notebook_shows_a_table_in_which_a_vendors_markup_is_text(router: Router) -> None:
     routed = router.route("undo a payment", k=1)
-    hostile = replace(routed[0], record=replace(routed[0].record, description="<script>alert(1)</script>"))
+    hostile = structs.replace(routed[0], record=replace(routed[0].record, description="<script>alert(1)</script>"))
     shown = replace(routed, tools=(hostile,))._repr_html_()
     assert "<td>1</td><td>stripe/create_refund</td>" in shown and f"{routed[0].score:.3f}" not in shown
     assert "<script>" not in shown and "&lt;script&gt;" in shown
