@@ -48,17 +48,11 @@ _MAX_JOINED = 40
 
 _NOT_TEXT = re.compile(r"[^0-9A-Za-z\-_.']+")
 # Latin letters with their marks, up to Vietnamese.
-_LATIN = "".join(map(chr, (*range(0x41, 0x250), *range(0x1E00, 0x1F00))))
-_UPPER = "A-Z" + "".join(c for c in _LATIN if c.isupper() and not c.isascii())
-_LOWER = "a-z" + "".join(c for c in _LATIN if c.islower() and not c.isascii())
-# Matches a plural of capitals (URLs), capitals before a capitalised word (HTMLParser), a word, digits, other scripts.
-# Compiled where it is first used: that takes as long as the rest of this module.
-_HUMP = (
-    rf"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|\d+|[^\W\d_{_UPPER}{_LOWER}]+"
-)
+_MARKED = "".join(map(chr, (*range(0x80, 0x250), *range(0x1E00, 0x1F00))))
 _PLAIN_WORD = re.compile("[A-Za-z]?[a-z]+")
 _DIGITS = re.compile(r"\d+|\D+")
-CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+# Compiled where it is first used, which takes as long as the rest of this module.
+CJK = r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 
 # Closed-class English words and the courtesies of requests ("please", "can you"). Verbs of operation (get, set, show,
 # find) are not among them: in a catalog they distinguish tools.
@@ -95,7 +89,22 @@ def pretokenize(text: str) -> str:
 
 def identifier_words(identifier: str) -> list[str]:
     """Return the words of an identifier in order, lower case, without joined forms: `getUserById` → get user by id."""
-    return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in re.findall(_HUMP, piece)]
+    return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in _humps(piece)]
+
+
+def _humps(text: str) -> list[str]:
+    """Return plurals of capitals (URLs), capitals before a word (HTMLParser), words, digits and other scripts."""
+    return _hump("" if text.isascii() else _MARKED).findall(text)
+
+
+@cache
+def _hump(marked: str) -> re.Pattern[str]:
+    """Return the pattern of a hump, for text of ASCII and these letters. With all of them it takes long to compile."""
+    upper = "A-Z" + "".join(filter(str.isupper, marked))
+    lower = "a-z" + "".join(filter(str.islower, marked))
+    return re.compile(
+        rf"[{upper}]{{2,}}s(?![{lower}])|[{upper}]+(?![{lower}])|[{upper}]?[{lower}]+|\d+|[^\W\d_{upper}{lower}]+"
+    )
 
 
 def _is_text(character: str) -> bool:
@@ -108,16 +117,15 @@ def _forms(chunk: str) -> list[str]:
     forms: dict[str, None] = {}
     segments = [segment for segment in re.split(r"[-_.']+", chunk) if segment]
     for segment in segments:
-        if cjk := CJK.findall(segment):
-            for run in cjk:
+        if not segment.isascii():
+            for run in re.findall(CJK, segment):
                 forms.update(dict.fromkeys(run[i : i + 2] for i in range(max(1, len(run) - 1))))
-            segment = CJK.sub("", segment)
-        if not segment:
-            continue
-        if not segment.isascii() and not re.search(f"[{_UPPER}{_LOWER}]", segment):
-            forms[segment] = None  # another script: whole, marks and all
-            continue
-        humps = re.findall(_HUMP, segment)
+            segment = re.sub(CJK, "", segment)
+            if not any(map(_is_latin, segment)):
+                if segment:
+                    forms[segment] = None  # another script: whole, marks and all
+                continue
+        humps = _humps(segment)
         for piece in humps + _DIGITS.findall(segment):
             # A lone letter cut from a longer word (the O of OAuth) says nothing.
             if len(piece) > 1 or piece.isdigit() or len(humps) == 1:
@@ -125,9 +133,13 @@ def _forms(chunk: str) -> list[str]:
         if len(segment) <= _MAX_JOINED:
             forms[segment] = None
     joined = "".join(segments)
-    if len(segments) > 1 and len(joined) <= _MAX_JOINED and not joined.isdigit() and not CJK.search(joined):
+    if len(segments) > 1 and len(joined) <= _MAX_JOINED and not joined.isdigit() and not re.search(CJK, joined):
         forms[joined] = None
     return list(forms)
+
+
+def _is_latin(character: str) -> bool:
+    return (character.isascii() or character in _MARKED) and (character.isupper() or character.islower())
 
 
 @cache

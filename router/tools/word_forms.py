@@ -20,9 +20,9 @@ _LETTERS, _LETTERS_UNSEPARATED = 4, 3
 _STEMMED_SCRIPTS = {"Cyrillic": "ru", "Arabic": "ar", "Greek": "el", "Tamil": "ta"}
 _OTHER, _OTHER_LATIN = "und", "und-Latn"  # without a stemmer, in the words of BCP 47
 _NOT_LATIN = frozenset({*_STEMMED_SCRIPTS.values(), _OTHER})
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_UNSEPARATED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # Thai, Lao, Burmese, Khmer
-_WITHOUT_PARTS = re.compile(rf"\d|{CJK.pattern}|{_UNSEPARATED.pattern}")
+_HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
+_UNSEPARATED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+"  # Thai, Lao, Burmese, Khmer
+_WITHOUT_PARTS = rf"\d|{CJK}|{_UNSEPARATED}"
 
 
 def tool_language(text: str) -> str:
@@ -63,11 +63,11 @@ def _stems_and_parts(text: str, language: str) -> tuple[list[str], list[str]]:
     known = set(analyzer().analyze(words))
     if language in _NOT_LATIN:
         words = " ".join(word for word in words.split() if not word.isascii())  # the others are English
-    parts = _HAN.findall(text)
-    for run in _UNSEPARATED.findall(words):
+    parts = re.findall(_HAN, text)
+    for run in re.findall(_UNSEPARATED, words):
         parts += _letters(run, _LETTERS_UNSEPARATED)
     for word in analyzer(language, stems=False).analyze(words):
-        if not _WITHOUT_PARTS.search(word):
+        if not re.search(_WITHOUT_PARTS, word):
             parts += _letters(word, _LETTERS)
     return [stem for stem in analyzer(language).analyze(words) if stem not in known], parts
 
