@@ -12,7 +12,7 @@ from pipeline.indexing.moments import MomentsAccumulator, centroids
 from pipeline.scratch import mapped_array, release
 from pipeline.settings.snapshot import CandidateEngine
 from router import contract
-from router.retrieval.retrievers import MOST_COMPARED, DenseView, ToolVectors, candidate_count, has_faiss
+from router.retrieval.retrievers import DenseView, ToolVectors, has_faiss, is_large
 
 __all__ = ["write_dense"]
 
@@ -34,7 +34,7 @@ def write_dense(
     and that is not installed.
     """
     vectors = _write_vectors(folder, documents, phrases, offsets)
-    if not _is_large(len(documents), len(vectors.rows)) or (engine == "faiss" and not has_faiss()):
+    if not is_large(len(documents), len(vectors.rows)) or (engine == "faiss" and not has_faiss()):
         return
     accumulator = MomentsAccumulator.of(vectors)
     stored = mapped_array(folder / ".centroids.npy", documents.shape, np.float32)
@@ -52,11 +52,6 @@ def write_dense(
             index_centroids(stored, folder / contract.CANDIDATES)
     finally:
         (folder / ".centroids.npy").unlink()
-
-
-def _is_large(tools: int, vectors: int) -> bool:
-    """Return whether a catalog needs an index of candidates: not where all of its tools would be candidates."""
-    return tools > candidate_count(tools) and vectors > MOST_COMPARED
 
 
 def _write_vectors(

@@ -15,7 +15,7 @@ from pipeline.vectors import CatalogVectors
 from router import contract
 from router.retrieval.deduplication import duplicate_groups
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
-from router.retrieval.retrievers import MOST_COMPARED, NO_FAISS_WARNING
+from router.retrieval.retrievers import NO_FAISS_WARNING, is_large
 from router.snapshot.record_store import ToolEntry, json_lines
 
 _TOOLS_A_PART = 4_096  # whose records are in memory as JSON at once
@@ -86,7 +86,7 @@ def slow_search_note(folder: Path, vectors: CatalogVectors) -> str | None:
     """Return a note where each request will be compared with so many vectors that it is felt; else None."""
     count = len(vectors.documents) + len(vectors.phrases)
     has_candidates = any((folder / name).exists() for name in (contract.CANDIDATES, contract.CANDIDATE_TABLE))
-    if count <= MOST_COMPARED or has_candidates:
+    if has_candidates or not is_large(len(vectors.documents), count):
         return None
     return NO_FAISS_WARNING.format(vectors=count)
 

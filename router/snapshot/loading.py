@@ -24,7 +24,7 @@ from router.retrieval.arrays import load_array, load_bytes, load_offsets
 from router.retrieval.implicit_needs import ImplicitNeedTools
 from router.retrieval.no_answer_calibration import Calibration
 from router.retrieval.prerequisite_graph import PrerequisiteGraph
-from router.retrieval.retrievers.candidates import has_faiss
+from router.retrieval.retrievers import has_faiss, is_large
 from router.retrieval.score_normalization import BackgroundScores
 from router.snapshot.record_store import RecordStore, ToolEntries
 
@@ -37,7 +37,8 @@ def import_libraries(manifest: Manifest) -> None:
     with suppress(ImportError):
         if Signal.DENSE in manifest.signals and manifest.encoder is not None:
             import_runtime()
-        if contract.CANDIDATES in manifest.files:
+        vectors = manifest.counts.get("phrases", 0) + (tools := manifest.counts.get("tools", 0))
+        if contract.CANDIDATES in manifest.files and is_large(tools, vectors):  # older versions wrote more
             has_faiss()
 
 

@@ -6,7 +6,7 @@ catalogs; `intents` compares past requests.
 """
 
 from router.retrieval.retrievers.candidates import NO_FAISS_WARNING, CandidateIndex, Candidates, has_faiss
-from router.retrieval.retrievers.dense import MOST_COMPARED, DenseRetriever, candidate_count
+from router.retrieval.retrievers.dense import DenseRetriever, is_large
 from router.retrieval.retrievers.intents import IntentRetriever
 from router.retrieval.retrievers.lance_candidates import LanceCandidates
 from router.retrieval.retrievers.lexical import MAX_QUERY_TERMS, Lexical, LexicalRetriever, open_lexical
@@ -17,7 +17,6 @@ from router.retrieval.retrievers.vectors import ToolVectors
 __all__ = [
     "EMPTY",
     "MAX_QUERY_TERMS",
-    "MOST_COMPARED",
     "NO_FAISS_WARNING",
     "STEP_SHARE",
     "VIEWS",
@@ -36,9 +35,9 @@ __all__ = [
     "Retriever",
     "ToolVectors",
     "blend",
-    "candidate_count",
     "document_and_phrase",
     "has_faiss",
+    "is_large",
     "open_lexical",
     "rounded",
 ]

@@ -63,8 +63,8 @@ class DenseRetriever:
     def open(cls, folder: Path, manifest: Manifest, tools: int) -> "DenseRetriever | None":
         """Open a snapshot's vectors; return None where it has no encoder.
 
-        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools. Above MOST_COMPARED
-        vectors it also raises where the candidates are in a table of LanceDB, which is not installed, and logs a
+        Raises SnapshotInvalid where a file cannot be read or does not fit the number of tools. In a large catalog it
+        also raises where the candidates are in a table of LanceDB, which is not installed, and logs a
         warning where no index of candidates can be used.
         """
         if manifest.encoder is None:
@@ -77,7 +77,7 @@ class DenseRetriever:
                 f"{folder}: vectors of shape {rows.shape} of {len(vectors)} tools do not fit {tools} tools "
                 f"of {dim} dims"
             )
-        if len(rows) <= MOST_COMPARED:
+        if not is_large(tools, len(rows)):
             return cls(vectors)
         moments = folder / contract.MOMENTS
         if table := table_files(manifest.files):
@@ -189,6 +189,11 @@ class DenseRetriever:
         """Return the cosines of some tools' vectors, tool by tool, and the offsets (tools + 1,) where each begins."""
         rows, offsets = places(self._vectors.offsets, tools)
         return self._vectors.products(vector, rows), offsets
+
+
+def is_large(tools: int, vectors: int) -> bool:
+    """Return whether a catalog has candidates: not where all of its tools would be candidates."""
+    return tools > candidate_count(tools) and vectors > MOST_COMPARED
 
 
 def candidate_count(tools: int) -> int:

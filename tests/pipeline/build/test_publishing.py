@@ -56,11 +56,13 @@ def test_what_fails_once_the_snapshot_serves_is_told_and_fails_no_build(
 def test_a_build_without_faiss_says_what_each_request_will_be_held_against(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.publish.served_files.MOST_COMPARED", 30)
-    vectors: Any = SimpleNamespace(documents=range(8), phrases=range(23))
+    monkeypatch.setattr("router.retrieval.retrievers.dense.MOST_COMPARED", 330)
+    vectors: Any = SimpleNamespace(documents=range(300), phrases=range(31))
     note = slow_search_note(tmp_path, vectors)
-    assert note is not None and note.startswith("without faiss") and "31" in note and "[large]" in note
-    assert slow_search_note(tmp_path, SimpleNamespace(documents=range(8), phrases=range(22))) is None  # type: ignore[arg-type]
+    assert note is not None and note.startswith("without faiss") and "331" in note and "[large]" in note
+    for tools, phrases in ((300, 30), (256, 1_000)):  # few vectors, and no more tools than candidates
+        few: Any = SimpleNamespace(documents=range(tools), phrases=range(phrases))
+        assert slow_search_note(tmp_path, few) is None
     (tmp_path / CANDIDATES).touch()
     assert slow_search_note(tmp_path, vectors) is None
 

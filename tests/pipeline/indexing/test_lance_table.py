@@ -22,7 +22,7 @@ TOOLS, DIM = 1_000, 8
 
 @pytest.fixture(autouse=True)
 def _bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense, "MOST_COMPARED", 5_000)
+    monkeypatch.setattr("router.retrieval.retrievers.dense.MOST_COMPARED", 5_000)
 
 
 def vectors() -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:

@@ -39,8 +39,7 @@ def write_crowds(folder: Path, counts: NDArray[np.int64], engine: Literal["faiss
 def large() -> Iterator[None]:
     """Let crowds count as too many vectors to compare a request with."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("pipeline.indexing.dense", "router.retrieval.retrievers.dense"):
-            patch.setattr(f"{module}.MOST_COMPARED", TOOLS)
+        patch.setattr("router.retrieval.retrievers.dense.MOST_COMPARED", TOOLS)
         yield
 
 

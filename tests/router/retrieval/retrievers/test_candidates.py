@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pipeline.indexing import dense
 from pipeline.indexing.centroids import index_centroids
 from router import contract
 from router.distribution import install_command
@@ -22,7 +23,8 @@ from router.retrieval.retrievers import (
     EncodedQuery,
     ToolVectors,
 )
-from tests.router.retrieval.retrievers.crowds import BARE, DIM, TOOLS, opened, unit, write_crowds
+from router.snapshot.loading import import_libraries
+from tests.router.retrieval.retrievers.crowds import BARE, DIM, TOOLS, large, opened, unit, write_crowds
 
 INDEX = (contract.CANDIDATES, contract.MOMENTS)
 Requests = NDArray[np.float32]
@@ -141,6 +143,26 @@ def test_up_to_a_bound_every_vector_is_compared_with_faiss_and_without(
     for request in requests[:5]:
         found, expected = (one.rank_vector(request, 20, DenseView.MEAN) for one in (small, exact))
         assert found.ordinals.tolist() == expected.ordinals.tolist() and found.spread == expected.spread
+
+
+def test_few_tools_with_many_vectors_have_no_candidates_and_nobody_is_advised_to_build_some(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    phrases = unit(np.random.default_rng(1).normal(size=(TOOLS, DIM)))
+    with large():
+        dense.write_dense(tmp_path, phrases[:100], phrases, np.arange(0, TOOLS + 1, TOOLS // 100))
+        assert DenseRetriever.open(tmp_path, BARE, 100) is not None
+    assert not (tmp_path / contract.CANDIDATES).exists() and not caplog.records
+
+
+@pytest.mark.parametrize(("phrases", "imports"), [(90_000, 0), (90_001, 1)])
+def test_an_older_snapshot_with_candidates_of_few_vectors_imports_no_faiss(
+    phrases: int, imports: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr("router.snapshot.loading.has_faiss", lambda: asked.append(True))
+    import_libraries(replace(BARE, files=dict.fromkeys(INDEX, ""), counts={"tools": 10_000, "phrases": phrases}))
+    assert len(asked) == imports
 
 
 def test_vectors_that_are_stored_by_column_are_refused(catalog: Path, tmp_path: Path) -> None:
