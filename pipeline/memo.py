@@ -83,8 +83,9 @@ class Memo:
     def _stored(self, keys: Sequence[bytes]) -> list[bytes | None]:
         try:
             whole: dict[bytes, bytes] = {}
+            in_order = sorted(keys)  # as the index has them: its pages are read once
             for first in range(0, len(keys), _KEYS):
-                part = keys[first : first + _KEYS]
+                part = in_order[first : first + _KEYS]
                 query = f"SELECT key, value FROM results WHERE key IN ({','.join('?' * len(part))})"
                 for key, value in self._connection.execute(query, part):
                     if zlib.crc32(value[_CRC:], zlib.crc32(key)) == int.from_bytes(value[:_CRC]):

@@ -89,7 +89,7 @@ def pretokenize(text: str) -> str:
 
 def identifier_words(identifier: str) -> list[str]:
     """Return the words of an identifier in order, lower case, without joined forms: `getUserById` → get user by id."""
-    return [hump.lower() for piece in re.split(r"[\W_]+", identifier) for hump in _humps(piece)]
+    return [hump.lower() for hump in _humps(identifier)]
 
 
 def _humps(text: str) -> list[str]:

@@ -1,7 +1,8 @@
 """The stage that writes a snapshot, which does not serve yet: texts are embedded, the adapter and the needs learned."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from pipeline import learning, vectors
 from pipeline.build.identifying import regression
@@ -11,7 +12,9 @@ from pipeline.memo import digest
 from pipeline.publish import write_snapshot
 from pipeline.store import disk_size
 from router.record import ToolRecord
-from router.tools.prerequisites.matching import Edges, FindAlone, Prerequisite, find_prerequisites
+from router.tools.prerequisites.matching import Prerequisite, find_prerequisites
+
+Compute = Callable[[Sequence[int]], Sequence[Any]]
 
 
 def write(context: BuildContext, state: BuildState) -> None:
@@ -30,15 +33,15 @@ def write(context: BuildContext, state: BuildState) -> None:
 
 
 def _find_prerequisites(context: BuildContext, state: BuildState) -> Sequence[Prerequisite]:
-    """Return the edges of the catalog; those of a provider whose tools are as before need not be found again."""
+    """Return the edges of the catalog; of a tool and of a provider that are as before, nothing is found again."""
     written, records = state.enrichment.written.items(), state.catalog.records
     stated = {tool_id: w.expansion for tool_id, w in written if w.expansion.requires or w.expansion.provides}
     said = {tool_id: [one.requires, one.provides] for tool_id, one in stated.items()}
     made_of = {r.tool_id: [key, said.get(r.tool_id)] for r, key in zip(records, state.catalog.digests, strict=True)}
 
-    def keep(groups: Sequence[Sequence[ToolRecord]], find: FindAlone) -> Sequence[Edges | None]:
+    def keep(name: str, kind: Any, groups: Sequence[Sequence[ToolRecord]], compute: Compute) -> Sequence[Any]:
         keys = [digest([made_of[record.tool_id] for record in group]) for group in groups]
-        return context.memo.results("prerequisites", keys, Edges | None, find)
+        return context.memo.results(name, keys, kind, compute)
 
     return context.execution.run("prerequisites", find_prerequisites, records, stated, keep)
 

@@ -4,7 +4,6 @@ Outputs, links, the operation and instructions stand beside the record in its li
 hundred rows would take longer than the rest of the line.
 """
 
-import json
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -167,7 +166,7 @@ class RecordStore:
 
 def json_lines(entries: Iterable[ToolEntry]) -> list[bytes]:
     """Return the JSON lines of tools, as `RecordStore` reads them."""
-    return [json.dumps(_row(entry), ensure_ascii=False).encode() + b"\n" for entry in entries]
+    return [msgspec.json.encode(_row(entry)) + b"\n" for entry in entries]
 
 
 def _row(entry: ToolEntry) -> dict[str, Any]:

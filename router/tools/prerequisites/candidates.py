@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from router.record import ToolRecord
 from router.text import identifier_words
 from router.tools.naming import Operation, parse_operation
-from router.tools.prerequisites.needs import find_needs
+from router.tools.prerequisites.needs import Need, find_needs
 from router.tools.prerequisites.nouns import (
     bare_name,
     head_of,
@@ -44,14 +44,49 @@ _METHODS = (*_READING_METHODS, "POST", "PUT", "PATCH", "DELETE")
 _PLAIN_WORD = re.compile(r"[a-z]{3,}")
 
 
-class Candidate:
-    """A tool of a provider, as one that needs something and as one that another may need.
+@dataclass(frozen=True)
+class Traits:
+    """What the record of a tool says of it, as one that needs something and as one that another may need.
 
-    `marks_required` as in `find_needs`.
+    Attributes:
+        needs: What it needs.
+        words: The words of its name, its path and its needs, in the singular.
+        geocodes: It turns words into a point on earth.
+        searches: It is a search.
+        reads: It changes nothing.
+        nouns: Readings of what it returns, each the words of a noun phrase in the singular: its name's and its path's.
+        enum: The things that a search takes by type.
+        named: Those that the texts of a search name.
+        outputs: The things whose identifiers it returns, empty for an `id` at the top.
+        outputs_coordinates: It returns a latitude.
+        takes_words: It can be given a person's words.
+        is_one: It gets one thing: `get_active_window`, `GET /auth/session/info`.
+        is_narrowed: Its name has a condition: `teams_with_access_to_the_branch`.
+        of_self: It is about the caller.
+        of_own: It finds what is the caller's.
+        signs_in: It opens a session: by its name, or as one that gives a token for a password.
     """
 
-    def __init__(self, record: ToolRecord, *, marks_required: bool) -> None:
-        self.record = record
+    needs: tuple[Need, ...]
+    words: frozenset[str]
+    geocodes: bool
+    searches: bool
+    reads: bool
+    nouns: tuple[tuple[str, ...], ...]
+    enum: frozenset[str]
+    named: frozenset[str]
+    outputs: frozenset[tuple[str, ...]]
+    outputs_coordinates: bool
+    takes_words: bool
+    is_one: bool
+    is_narrowed: bool
+    of_self: bool
+    of_own: bool
+    signs_in: bool
+
+    @classmethod
+    def of(cls, record: ToolRecord, *, marks_required: bool) -> "Traits":
+        """Return the traits of a tool. `marks_required` as in `find_needs`."""
         operation = parse_operation(replace(record, name=bare_name(record)), identifier_words(record.provider or ""))
         path = path_of(record)
         segments = [identifier_words(segment) for segment in literal_segments(path)]
@@ -63,51 +98,44 @@ class Candidate:
         is_plural = operation.noun_phrase.is_plural
         lists = operation.verb in _LISTING or is_get or (not operation.verb and is_plural)  # `radar_stations`
         first_and_last = segments[-1] if segments else [*operation.words[:3], *operation.words[-2:]]
-
-        self.needs = find_needs(record, operation, marks_required=marks_required)
-        # The words of its name, its path and its needs, in the singular.
-        self.words = {
-            *nouns_of([*identifier_words(record.name), *identifier_words(path)]),
-            *(word for need in self.needs for word in need.noun),
-        }
-        # It turns words into a point on earth.
-        self.geocodes = bool(_GEOCODING & words)
-        # It is a search.
-        self.searches = (operation.verb in _SEARCHING or bool(words & _SEARCHING)) and operation.verb in _READING
-        # It changes nothing.
-        self.reads = (lists or operation.verb in _SEARCHING or self.geocodes) and (
-            method in ("", *_READING_METHODS) or self.searches
-        )
-        # Readings of what it returns, each the words of a noun phrase in the singular: its name's and its path's.
-        self.nouns = [*dict.fromkeys(filter(None, (_of_name(record, operation), _of_path(segments, path))))]
-        # The things that a search takes by type, and those that its texts name.
-        self.enum = _enumerated(record) if self.searches else frozenset()
-        self.named = _named(record) if self.searches else frozenset()
-        # The things whose identifiers it returns, empty for an `id` at the top.
-        self.outputs = _output_nouns(record)
-        self.outputs_coordinates = any(last_name(row).casefold() in ("lat", "latitude") for row in record.outputs)
-        # It can be given a person's words.
-        self.takes_words = any(
-            not p.enum and not _WORDS.isdisjoint(identifier_words(last_name(p))[-1:]) for p in record.parameters
-        )
-        # It gets one thing: `get_active_window`, `GET /auth/session/info`.
         is_one = not _ONE.isdisjoint(segments[-1][-1:]) if segments else operation.verb != "list" and not is_plural
-        self.is_one = is_one and not self.searches
-        # Its name has a condition: `teams_with_access_to_the_branch`.
-        self.is_narrowed = operation.noun_phrase.tail[:1] in (("with",), ("without",)) and not segments
-        # It is about the caller, or finds what is the caller's.
-        self.of_self = not _SELF.isdisjoint(first_and_last)
-        self.of_own = bool(_OWN & words)
-        # It opens a session: by its name, or as one that gives a token for a password.
-        self.signs_in = bool(
-            words & _SIGNING_IN
-            or {"log", "in"} <= words
-            or {"sign", "in"} <= words
+
+        needs = find_needs(record, operation, marks_required=marks_required)
+        geocodes = bool(_GEOCODING & words)
+        searches = (operation.verb in _SEARCHING or bool(words & _SEARCHING)) and operation.verb in _READING
+        named_words = nouns_of([*identifier_words(record.name), *identifier_words(path)])
+        return cls(
+            needs=needs,
+            words=frozenset((*named_words, *(word for need in needs for word in need.noun))),
+            geocodes=geocodes,
+            searches=searches,
+            reads=(lists or operation.verb in _SEARCHING or geocodes)
+            and (method in ("", *_READING_METHODS) or searches),
+            nouns=tuple(dict.fromkeys(filter(None, (_of_name(record, operation), _of_path(segments, path))))),
+            enum=_enumerated(record) if searches else frozenset(),
+            named=_named(record) if searches else frozenset(),
+            outputs=_output_nouns(record),
+            outputs_coordinates=any(last_name(row).casefold() in ("lat", "latitude") for row in record.outputs),
+            takes_words=any(
+                not p.enum and not _WORDS.isdisjoint(identifier_words(last_name(p))[-1:]) for p in record.parameters
+            ),
+            is_one=is_one and not searches,
+            is_narrowed=operation.noun_phrase.tail[:1] in (("with",), ("without",)) and not segments,
+            of_self=not _SELF.isdisjoint(first_and_last),
+            of_own=bool(_OWN & words),
+            signs_in=bool(words & _SIGNING_IN or {"log", "in"} <= words or {"sign", "in"} <= words)
             or (
                 operation.noun_phrase.head == "token"
                 and any(identifier_words(p.path)[-1:] == ["password"] for p in record.parameters)
-            )
+            ),
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Candidate(Traits):
+    """A tool of a provider with its record: each is equal to itself alone."""
+
+    record: ToolRecord
 
 
 def _enumerated(record: ToolRecord) -> frozenset[str]:

@@ -3,14 +3,16 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from heapq import nsmallest
 from itertools import dropwhile, islice
+from typing import Any
 
 from router.expansion import Expansion
 from router.record import Kind, ToolRecord
 from router.text import identifier_words
 from router.tools.prerequisites import NeedKind
-from router.tools.prerequisites.candidates import Candidate
+from router.tools.prerequisites.candidates import Candidate, Traits
 from router.tools.prerequisites.needs import Need, stated_needs, stated_thing
 from router.tools.prerequisites.resolving import Evidence, Resolution, needs_the_same, resolve
 
@@ -38,8 +40,9 @@ class Prerequisite:
 
 
 Edges = tuple[Prerequisite, ...]
-FindAlone = Callable[[Sequence[int]], Sequence[Edges | None]]
-Keep = Callable[[Sequence[Sequence[ToolRecord]], FindAlone], Sequence[Edges | None]]
+# Returns what a function gives of each group of tools: its name, its type, the groups, and what computes it of some. It
+# may have it from an earlier call.
+Keep = Callable[[str, Any, Sequence[Sequence[ToolRecord]], Callable[[Sequence[int]], Sequence[Any]]], Sequence[Any]]
 _LEAST_CONFIDENCE = 0.64
 _MOST_RESOLVERS = 3  # for each need
 _LEAST_OF_BEST = 0.85  # share of the best resolver's confidence that another must reach
@@ -53,15 +56,15 @@ _Found = list[tuple[Candidate, Resolution]]
 def find_prerequisites(
     records: Iterable[ToolRecord],
     expansions: Mapping[str, Expansion] | None = None,
-    keep: Keep = lambda groups, compute: compute(range(len(groups))),
+    keep: Keep = lambda name, kind, groups, compute: compute(range(len(groups))),
 ) -> tuple[Prerequisite, ...]:
     """Return the edges of a catalog, by tool id, parameter and falling confidence.
 
     `expansions`, by tool id, say what a model wrote that tools require and provide: it counts where nothing else does.
     Only a tool of the same provider knows an identifier, so a tool without a provider has no edge. A point on earth is
     the same for all: where no tool of the provider finds it, those of others may. Skills and prompts have no edges: an
-    agent reads them. `keep` gets the tools of each provider, and what finds the edges of some: None where they depend
-    on others too. It returns those of all, and may have them from an earlier call.
+    agent reads them. `keep` is asked for the edges of each provider's tools, None where they depend on others too, and
+    for the traits of tools.
     """
     by_provider: dict[str, list[ToolRecord]] = defaultdict(list)
     for record in sorted(records, key=lambda record: record.tool_id):
@@ -71,10 +74,11 @@ def find_prerequisites(
     providers: dict[int, _Provider] = {}
 
     def alone(places: Sequence[int]) -> list[Edges | None]:
-        providers.update((place, _Provider(groups[place], expansions or {})) for place in places)
+        candidates = _candidates([groups[place] for place in places], keep)
+        providers.update(zip(places, (_Provider(tools, expansions or {}) for tools in candidates), strict=True))
         return [tuple(p.edges(())) if (p := providers[place]).is_alone else None for place in places]
 
-    found = keep(groups, alone)
+    found = keep("prerequisites", Edges | None, groups, alone)
     others = [providers[place] for place, edges in enumerate(found) if edges is None]
     geocoders = [tool for provider in others for tool in provider.geocoders][:_MOST_COMPARED]
     found = [*found, *(tuple(provider.edges(geocoders)) for provider in others)]
@@ -82,12 +86,27 @@ def find_prerequisites(
     return tuple(sorted(edges, key=lambda edge: (edge.tool_id, edge.parameter, -edge.confidence, edge.needed)))
 
 
+def _candidates(groups: Sequence[Sequence[ToolRecord]], keep: Keep) -> list[list[Candidate]]:
+    """Return the tools of each provider as candidates."""
+
+    def add(name: str, *, marks_required: bool) -> None:
+        marking = (group for group in groups if any("required" in r.input_schema for r in group) is marks_required)
+        tools = [tool for group in marking for tool in group]
+        read = partial(Traits.of, marks_required=marks_required)
+        found = keep(name, Traits, [[tool] for tool in tools], lambda places: [read(tools[place]) for place in places])
+        traits.update(zip((tool.tool_id for tool in tools), found, strict=True))
+
+    traits: dict[str, Traits] = {}
+    add("traits", marks_required=True)
+    add("unmarked traits", marks_required=False)
+    return [[Candidate(record=tool, **vars(traits[tool.tool_id])) for tool in group] for group in groups]
+
+
 class _Provider:
     """The tools of one provider, with those that find something by what they find."""
 
-    def __init__(self, records: Sequence[ToolRecord], expansions: Mapping[str, Expansion]) -> None:
-        marks_required = any("required" in record.input_schema for record in records)
-        self._tools = [Candidate(record, marks_required=marks_required) for record in records]
+    def __init__(self, tools: Sequence[Candidate], expansions: Mapping[str, Expansion]) -> None:
+        self._tools = tools
         self._expansions = expansions
         self._by_name = {name: tool for tool in self._tools if len(name := _name_words(tool.record)) > 1}
         offering = [tool for tool in self._tools if tool.reads or tool.signs_in]

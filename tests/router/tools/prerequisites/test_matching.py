@@ -1,8 +1,10 @@
 """The edges of the prerequisite graph."""
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import process_time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,8 @@ from router.tools.prerequisites.matching import find_prerequisites
 from router.tools.prerequisites.resolving import Evidence
 from tests.router.tools.prerequisites.making import tool
 from tests.support.factories import make_expansion
+
+Compute = Callable[[Sequence[int]], Sequence[Any]]
 
 
 def edges(*records: ToolRecord) -> list[str]:
@@ -218,3 +222,22 @@ def test_a_tool_that_the_schemas_show_wins_over_what_the_model_says() -> None:
     stated = {SEARCH.tool_id: OFFER_STATED}
     assert [edge.needed for edge in find_prerequisites([reply, SEARCH, listing], stated)] == ["slack/list_threads"]
     assert [edge.needed for edge in find_prerequisites([reply, SEARCH], stated)] == ["slack/search_messages"]
+
+
+def test_of_a_provider_with_a_changed_tool_only_that_tool_is_read_again() -> None:
+    kept: dict[str, Any] = {}
+    computed: list[list[str]] = []
+
+    def keep(name: str, kind: Any, groups: Sequence[Sequence[ToolRecord]], compute: Compute) -> Sequence[Any]:
+        keys = [f"{name} {group}" for group in groups]
+        missing = [place for place, key in enumerate(keys) if key not in kept]
+        computed.extend([name, *(record.name for record in groups[place])] for place in missing)
+        kept.update(zip([keys[place] for place in missing], compute(missing), strict=True))
+        return [kept[key] for key in keys]
+
+    records = tools("get_deal(deal_id) search_deals(query) list_people()")
+    find_prerequisites(records, keep=keep)
+    computed.clear()
+    changed = [records[0], replace(records[1], description="Other."), records[2]]
+    assert find_prerequisites(changed, keep=keep) == find_prerequisites(changed) != ()
+    assert computed == [["prerequisites", "get_deal", "list_people", "search_deals"], ["traits", "search_deals"]]
