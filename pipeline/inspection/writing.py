@@ -26,7 +26,6 @@ from pipeline.store.deltas.databases import database_file
 from pipeline.vectors import CatalogVectors
 from router.contract import Manifest
 from router.errors import SnapshotInvalid
-from router.fingerprint import canonical_json
 from router.text import ENGLISH
 from router.tools.field_text import FieldDocuments
 from router.tools.foreign_text import foreign_script
@@ -129,7 +128,12 @@ def _tools(state: BuildState) -> Iterator[Row]:
         row = record.to_json()
         yield {
             **row,
-            **{name: canonical_json(row[name]) for name in comparison_sql.JSON_COLUMNS if name in row},
+            # Keys in order: equal values are equal texts, whichever order a vendor has.
+            **{
+                name: msgspec.json.encode(row[name], order="sorted").decode()
+                for name in comparison_sql.JSON_COLUMNS
+                if name in row
+            },
             "ordinal": ordinal,
             "tags": record.tags,
             "kind": str(record.kind),
