@@ -11,6 +11,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium")
 
+PATIENCE_MS = 150_000  # for a machine with much to do
 REQUEST = "give the customer their money back, then tell the team in slack"
 LISTS = ["name", "description", "expansion", "dense"]
 PAGES = (
@@ -35,7 +36,7 @@ def browser() -> Iterator[Any]:
         "--disable-component-update --disable-sync"
     )
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=flags.split())
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=flags.split(), timeout=PATIENCE_MS)
         yield chromium
         chromium.close()
 
@@ -44,6 +45,7 @@ def browser() -> Iterator[Any]:
 def tab(browser: Any, address: str) -> tuple[Any, list[str]]:
     """A page, and what it said or asked for that it should not."""
     page = browser.new_context(base_url=address).new_page()
+    page.set_default_timeout(PATIENCE_MS)
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
