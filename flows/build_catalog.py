@@ -18,7 +18,7 @@ from pipeline.errors import QuartermasterError, SettingsInvalid
 from pipeline.settings import load, overrides, with_provider
 from pipeline.sources.transport.approval import require_approved, without_commands
 from pipeline.workers import start_workers
-from quartermaster.evaluation import judgements_of, measure, read_judgements
+from quartermaster.evaluation import ask, figures, judgements_of, read_judgements
 from router import Router
 
 _logger = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ def evaluate_catalog(bench: str, snapshot: str, recipe: str | None = None, name:
         name = name or folder.resolve().name
         progress = current_progress()
         progress.start("evaluate", len(judgements))
-        result = measure(Router.open(snapshot), judgements, bench=name, recipe=recipe, advance=progress.advance)
+        result = figures(ask(Router.open(snapshot), judgements, recipe, advance=progress.advance), name)
     except QuartermasterError as error:
         return Failed(message=str(error), data=error)
     show_evaluation(name, result)

@@ -7,7 +7,6 @@ from typing import Any
 from router.errors import SettingsInvalid, quoted
 from router.provider_formats.formats import ProviderFormat
 from router.provider_formats.rendering import Rendered, in_namespaces, render
-from router.record import ToolRecord
 from router.router import Router
 from router.selection.admission import admitted
 from router.selection.settings import Selection
@@ -50,7 +49,8 @@ def hosted_tools(router: Router, selection: Selection | None = None, *, strict: 
     records = admitted(selection, [*router.tools])
     searched = {record.tool_id for record in records} - {*selection.always}
     rendered = render(
-        sorted(records, key=_place),
+        # What tools of one namespace have in common comes first, the most general of it before the rest.
+        sorted(records, key=lambda record: (record.provider or "", (*record.categories, "")[0], record.name)),
         ProviderFormat.RESPONSES,
         strict=strict,
         defer_loading=searched,
@@ -61,8 +61,3 @@ def hosted_tools(router: Router, selection: Selection | None = None, *, strict: 
         raise SettingsInvalid("no tool is left to search: OpenAI refuses a hosted search without a deferred tool")
     grouped = in_namespaces(rendered, {r.tool_id: r.provider for r in records if r.tool_id in searched})
     return replace(grouped, tools=({"type": "tool_search"}, *grouped.tools))
-
-
-def _place(record: ToolRecord) -> tuple[str, str, str]:
-    """Return what tools of one namespace have in common, the most general first."""
-    return record.provider or "", (*record.categories, "")[0], record.name

@@ -33,7 +33,7 @@ from quartermaster.evaluation.metrics import (
     scores,
 )
 from quartermaster.evaluation.resampling import Difference, differences, intervals
-from quartermaster.evaluation.summary import figures, measure, unknown_tools, worst
+from quartermaster.evaluation.summary import figures, unknown_tools, worst
 
 __all__ = [
     "HEADLINE_METRICS",
@@ -66,7 +66,6 @@ __all__ = [
     "intervals",
     "judgements_of",
     "mean_rows",
-    "measure",
     "read_judgements",
     "recipes_to_compare",
     "removable_signals",

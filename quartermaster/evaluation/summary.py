@@ -1,6 +1,6 @@
 """Summarise a measurement as JSON, from which every table, page and file of the evaluation is made."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from quartermaster.evaluation.abstention import auc, auc_interval, refused_at_95
 from quartermaster.evaluation.causes import causes
 from quartermaster.evaluation.causes.missed_step import missed_places
 from quartermaster.evaluation.judgements import Judgement
-from quartermaster.evaluation.measurement import DEPTH, FUSED, JudgedResult, Measurement, ask
+from quartermaster.evaluation.measurement import DEPTH, FUSED, JudgedResult, Measurement
 from quartermaster.evaluation.metrics import (
     METRICS,
     NDCG,
@@ -26,25 +26,11 @@ from quartermaster.evaluation.metrics import (
 from quartermaster.evaluation.resampling import Floats, intervals
 from quartermaster.evaluation.slices import Slices, judged_slices, slices
 from router.contract import DOCUMENT_SIGNALS
-from router.retrieval.recipe import Recipe
-from router.router import Router
 
 CURVE = tuple(range(1, 21))  # cutoffs of the curves: past twenty tools a prompt is long, and models choose worse
 # Upper edges of the bars of the rank distribution; past the last a tool was not found.
 RANKS = (1, 2, 3, 5, 10, 20, 50, 100)
 _MOST_TOOLS = 8  # shown of a request: a workflow of a dozen steps would fill the page
-
-
-def measure(
-    router: Router,
-    judgements: Sequence[Judgement],
-    *,
-    bench: str,
-    recipe: str | Recipe | None = None,
-    advance: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:
-    """Put queries with qrels to a router and return `figures`. `advance` is called once a request."""
-    return figures(ask(router, judgements, recipe, advance=advance), bench)
 
 
 def figures(measured: Measurement, bench: str, cutoffs: Sequence[int] = ()) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from collections import Counter
 
 from router.answer.diagnosis import Diagnosis, ListPlace
-from router.answer.results import NeededBy
 from router.contract import Signal
 
 _PHRASE = "If it should answer the request, a phrase in those words would help."
@@ -21,16 +20,15 @@ _LIMITS = {
 
 def verdict(diagnosis: Diagnosis) -> str:
     """Return in a few sentences where the request finds the tool, or why it does not, and which tool needs it first."""
-    return " ".join([_place(diagnosis), *map(_needing, diagnosis.tool.needed_by)])
-
-
-def _needing(needing: NeededBy) -> str:
-    return f"{needing.tool_id} needs it first, for {needing.parameter}."
+    needing = (f"{one.tool_id} needs it first, for {one.parameter}." for one in diagnosis.tool.needed_by)
+    return " ".join([_place(diagnosis), *needing])
 
 
 def _place(diagnosis: Diagnosis) -> str:
+    if diagnosis.place == 1:
+        return "The request finds this tool first."
     if diagnosis.place is not None:
-        return _found(diagnosis)
+        return f"The request finds this tool in place {diagnosis.place}; {diagnosis.answer.ids[0]} comes first."
     if _is_always(diagnosis):
         return "The selection adds the tool to every answer, whatever its rank."
     if diagnosis.refusal is not None:
@@ -101,12 +99,6 @@ def why_assumed(signal: str) -> str:
 
 def _is_always(diagnosis: Diagnosis) -> bool:
     return any(tool.tool_id == diagnosis.tool.tool_id for tool in diagnosis.answer.always)
-
-
-def _found(diagnosis: Diagnosis) -> str:
-    if diagnosis.place == 1:
-        return "The request finds this tool first."
-    return f"The request finds this tool in place {diagnosis.place}; {diagnosis.answer.ids[0]} comes first."
 
 
 def _size(diagnosis: Diagnosis) -> str:

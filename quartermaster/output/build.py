@@ -45,6 +45,8 @@ def show_report(report: BuildReport, *, reasons: bool = True) -> None:
 
 def report_rows(report: BuildReport) -> list[tuple[str, str]]:
     """Return the figures of a build by name, as every summary for people has them."""
+    stages = sorted(report.seconds.items(), key=lambda item: -item[1])[:3]
+    slowest = ", ".join(f"{stage} {spent:.1f}" for stage, spent in stages)
     return [
         ("tools", f"{report.counts['tools']:,} of {report.counts['read']:,} records read"),
         ("changes", str(report.difference)),
@@ -57,7 +59,7 @@ def report_rows(report: BuildReport) -> list[tuple[str, str]]:
         *([("learned", _learned(report))] if report.tuning else []),
         *([("judged", evaluation_line(report.evaluation))] if report.evaluation else []),
         *([("disk", _disk(report))] if report.written_bytes else []),
-        ("outcome", f"{report.outcome}, {sum(report.seconds.values()):.1f} s ({_slowest_stages(report)})"),
+        ("outcome", f"{report.outcome}, {sum(report.seconds.values()):.1f} s ({slowest})"),
     ]
 
 
@@ -190,11 +192,6 @@ def _learned(report: BuildReport) -> str:
             f"weights: {'not changed: ' + weights['kept'] if weights.get('kept') else 'fitted to past requests'}"
         )
     return "; ".join(parts)
-
-
-def _slowest_stages(report: BuildReport) -> str:
-    stages = sorted(report.seconds.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{stage} {spent:.1f}" for stage, spent in stages)
 
 
 def _list(title: str, lines: list[str]) -> None:

@@ -32,26 +32,6 @@ from router.tools.definitions.reading import record_of
 __all__ = ["RouterSearch"]
 
 _READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-_TOOL_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string"},
-        "signature": {"type": "string"},
-        "description": {"type": "string"},
-        "inputSchema": {"type": "object"},
-        "first": {"type": "array", "items": {"type": "string"}, "description": "Tools to call before this one."},
-    },
-    "required": ["name"],
-}
-_RESULT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "tools": {"type": "array", "items": _TOOL_SCHEMA},
-        "none_fits": {"type": "boolean"},
-        "notes": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["tools", "none_fits", "notes"],
-}
 _NO_TOOLS = "There are no tools to search."
 
 
@@ -118,7 +98,7 @@ class RouterSearch(BaseSearchTransform):
             title="Search tools",
             description=f"{DESCRIPTION} Call what you find with {self._call_tool_name}.",
             annotations=_READ_ONLY,
-            output_schema=_RESULT_SCHEMA,
+            output_schema=None,
         )
         return found.model_copy(update={"parameters": schema_of(Searched)})
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,9 @@ from quartermaster.cli.commands.options import (
 from quartermaster.output.terminal import ProgressBars
 from router import Router
 from router.errors import SettingsInvalid
+
+if TYPE_CHECKING:
+    from quartermaster.cli.commands.benches import BuiltEncoder
 
 _WORST = 20  # worst requests in the files, unless --worst gives another number
 
@@ -105,19 +108,13 @@ def evaluate(
     if html is not None:
         # Imported now, so that a missing extra fails before the measurement.
         from quartermaster.output.report import write_report
-    snapshot, against, other, built = sides.snapshot, sides.against, None, None
-    built_by: dict[str, Any] = {"expansions": not without_expansions, "generator": how.generator}
-    count = len(judged.judgements)
+    count, other = len(judged.judgements), None
     with ProgressBars() as bars:
-        if sides.against_encoder is not None:
-            encoders = (how.encoder, sides.against_encoder)
-            built = benches.build_both(bench, how.workspace, bars, encoders, **built_by)
-            snapshot, against = (str(one.snapshot) for one in built)
-        router = how.open(snapshot or benches.build_bench(bench, how.workspace, bars, encoder=how.encoder, **built_by))
-        if against is not None or sides.against_recipe is not None or needs is not None:
-            second, its_recipe = router if against is None else how.open(against), sides.against_recipe or sides.recipe
+        router, second, built = _opened(bench, how, sides, bars, expansions=not without_expansions)
+        if second is not router or sides.against_recipe is not None or needs is not None:
             bars.start("evaluate", count)
-            other = evaluation.ask(second, plain, its_recipe, whole=False, advance=bars.advance)
+            recipe = sides.against_recipe or sides.recipe
+            other = evaluation.ask(second, plain, recipe, whole=False, advance=bars.advance)
         bars.start("evaluate", count)
         measured = evaluation.ask(router, judged.judgements, sides.recipe, advance=bars.advance)
         result: dict[str, Any] = evaluation.figures(measured, judged.name, k or ())
@@ -137,6 +134,22 @@ def evaluate(
         write_report(html, result)
     if not benches.write_figures(result, how.json_file):
         show_evaluation(result, worst or 0)
+
+
+def _opened(
+    bench: Path, how: BenchOptions, sides: Sides, bars: ProgressBars, *, expansions: bool
+) -> "tuple[Router, Router, tuple[BuiltEncoder, BuiltEncoder] | None]":
+    """Return what is measured, what it is compared with (itself by default), and two encoders where both are built."""
+    from quartermaster.cli.commands import benches
+
+    snapshot, against, built = sides.snapshot, sides.against, None
+    built_by: dict[str, Any] = {"expansions": expansions, "generator": how.generator}
+    if sides.against_encoder is not None:
+        encoders = (how.encoder, sides.against_encoder)
+        built = benches.build_both(bench, how.workspace, bars, encoders, **built_by)
+        snapshot, against = (str(one.snapshot) for one in built)
+    router = how.open(snapshot or benches.build_bench(bench, how.workspace, bars, encoder=how.encoder, **built_by))
+    return router, router if against is None else how.open(against), built
 
 
 def compare(

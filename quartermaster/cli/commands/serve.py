@@ -1,7 +1,6 @@
 """serve http: JSON, and pages to look with. The options here are of `serve mcp` too."""
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -9,17 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.errors import RunAborted
 from pipeline.store import last_built
 from quartermaster.cli.commands.options import SignedSource, TrustState, cache_for, load_selection, required_keys
-from quartermaster.output.terminal import print_err
 from router import Router, Selection
 from router.errors import SettingsInvalid
 
 if TYPE_CHECKING:
     from pipeline.inspection.reading import Inspection
     from quartermaster.serving.http import HttpSettings, Served
-    from quartermaster.serving.mcp.session import Definition
     from router import FeedbackLog
 
 _TOKEN_VARIABLE = "QUARTERMASTER_TOKEN"  # noqa: S105 - the name of a variable
@@ -62,13 +58,6 @@ class ServedSource(SignedSource):
         """Return whether the options name no snapshot, nor whose signature it must have, and the workspace has none."""
         named = self.snapshot or self.catalog or required_keys(self.trusted_keys)
         return named is None and last_built(self.workspace) is None
-
-    def listed(self, tools: "Mapping[str, Sequence[Definition]]", selection: Selection | None) -> Router:
-        """Return a router in memory over the tools that MCP servers list. Raises RunAborted where there are none."""
-        if not tools:
-            raise RunAborted("none of the MCP servers lists a tool: the reasons stand above")
-        print_err(f"no snapshot: {', '.join(f'{label} {len(found):,}' for label, found in tools.items())} tools", "dim")
-        return Router.from_tools(tools, selection=selection, vendor_text=self.vendor_text, **self.logged_and_asked())
 
     def logged_and_asked(self) -> dict[str, Any]:
         """Return the feedback log and the model that a router is given. Raises SettingsInvalid."""

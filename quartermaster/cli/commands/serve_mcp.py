@@ -1,15 +1,26 @@
 """serve mcp: three tools in front of a catalog, over stdio or HTTP."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipeline.errors import RunAborted
 from quartermaster.cli.commands.options import load_selection
 from quartermaster.cli.commands.serve import Listening, ServedSource
 from quartermaster.cli.commands.sources import AllowCommands
+from quartermaster.output.terminal import print_err
+from router import Router, Selection
 from router.errors import SettingsInvalid
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+    from quartermaster.serving.http import HttpSettings
+    from quartermaster.serving.mcp import Upstream
+    from quartermaster.serving.profiles import Callers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,47 +68,59 @@ def mcp(
     quartermaster serve mcp --upstream mcp.json --http
     quartermaster serve mcp --calls calls.toml             the operations of OpenAPI documents
     """
-    import anyio
-
     from quartermaster.calling import ApiCalls, read_call_settings
     from quartermaster.cli.commands.sources import catalog_upstreams
-    from quartermaster.serving.mcp import Upstream, list_tools, serve_stdio, server
+    from quartermaster.serving.mcp import serve_stdio, server
     from quartermaster.serving.profiles import Callers
 
     profiles = listening.profiles
     _check_profile(profiles, profile, over_http)
-    upstreams: tuple[Upstream, ...] = ()
-    for servers in filter(None, (upstream, catalog_folder)):
-        upstreams += catalog_upstreams(servers, allow_commands=allow_commands)
+    files, is_listed = filter(None, (upstream, catalog_folder)), upstream is not None and source.is_empty
+    upstreams = [one for file in files for one in catalog_upstreams(file, allow_commands=allow_commands)]
     apis = ApiCalls(read_call_settings(calls)) if calls else None
     allowed = load_selection(selection)
-    listed = anyio.run(list_tools, [one for one in upstreams if one.provider]) if upstream and source.is_empty else None
-    with source.serving(source.place(), allowed) if listed is None else source.listed(listed, allowed) as router:
+    with _listed(source, upstreams, allowed) if is_listed else source.serving(source.place(), allowed) as router:
         callers = Callers(profiles, router) if profiles else None
         if callers and profile:
             callers.of_profile(profile)  # a misspelled name is refused now, not at the first request
-        connect |= listed is not None
-        mcp_server = server(
+        served = server(
             router,
             upstreams,
             selection=allowed,
-            connect=connect,
+            connect=connect or is_listed,
             callers=callers,
             profile=profile,
             calls=apis,
             max_result_characters=max_result_characters,
         )
-        if not over_http:
-            serve_stdio(mcp_server, max_message_bytes=max_message_bytes)
-            return
-        from quartermaster.serving.http import address_of, configure_logs, listen, serve
-        from quartermaster.serving.mcp.http import PATH, http_app
+        if over_http:
+            _serve_http(served, router, listening.settings(), callers)
+        else:
+            serve_stdio(served, max_message_bytes=max_message_bytes)
 
-        settings = listening.settings()
-        configure_logs()
-        with listen(settings) as socket:
-            typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(socket)}{PATH}")
-            serve(http_app(mcp_server, settings, callers), settings, socket)
+
+def _listed(source: ServedSource, upstreams: "Sequence[Upstream]", selection: Selection | None) -> Router:
+    """Return a router in memory over the tools that MCP servers list. Raises RunAborted where there are none."""
+    import anyio
+
+    from quartermaster.serving.mcp import list_tools
+
+    tools = anyio.run(list_tools, [one for one in upstreams if one.provider])
+    if not tools:
+        raise RunAborted("none of the MCP servers lists a tool: the reasons stand above")
+    print_err(f"no snapshot: {', '.join(f'{label} {len(found):,}' for label, found in tools.items())} tools", "dim")
+    return Router.from_tools(tools, selection=selection, vendor_text=source.vendor_text, **source.logged_and_asked())
+
+
+def _serve_http(served: "Server[Any]", router: Router, settings: "HttpSettings", callers: "Callers | None") -> None:
+    """Serve over HTTP until a signal ends it, and say where."""
+    from quartermaster.serving.http import address_of, configure_logs, listen, serve
+    from quartermaster.serving.mcp.http import PATH, http_app
+
+    configure_logs()
+    with listen(settings) as socket:
+        typer.echo(f"{len(router):,} tools of {router.manifest.snapshot} at {address_of(socket)}{PATH}")
+        serve(http_app(served, settings, callers), settings, socket)
 
 
 def _check_profile(profiles: Path | None, profile: str | None, over_http: bool) -> None:

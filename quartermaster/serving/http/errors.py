@@ -20,23 +20,24 @@ from router.errors import QuartermasterError
 
 _logger = logging.getLogger("router.http")
 
-_TYPES = {
-    400: "malformed",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    408: "too_slow",
-    413: "too_large",
-    415: "no_json",
-    417: "malformed",
-    421: "unknown_host",
-    422: "invalid",
-    429: "too_many_requests",
-    431: "too_large",
-    500: "internal",
-    501: "malformed",
-    503: "unavailable",
+# The type of a failure by its status, and what the OpenAPI document says of it; empty for what no operation answers.
+FAILURES = {
+    400: ("malformed", "The body is not JSON, or was cut off."),
+    401: ("unauthorized", "The token is missing or wrong."),
+    403: ("forbidden", "This token may not change tools."),
+    404: ("not_found", "Not found."),
+    405: ("method_not_allowed", ""),
+    408: ("too_slow", "The body did not come in time."),
+    413: ("too_large", "The body is too large."),
+    415: ("no_json", "The request does not say that its body is JSON."),
+    417: ("malformed", ""),
+    421: ("unknown_host", "This host name is not served here."),
+    422: ("invalid", "A field is invalid; the error names it, and what it may be."),
+    429: ("too_many_requests", "Too many requests: `Retry-After` says how many seconds to wait."),
+    431: ("too_large", ""),
+    500: ("internal", "An error in the server."),
+    501: ("malformed", ""),
+    503: ("unavailable", "Not now: too many requests are being answered, or no snapshot serves."),
 }
 _REFUSED = -32_000  # JSON-RPC leaves this code to servers
 _MAX_MESSAGE = 1_000  # characters of a message, which may quote the request
@@ -76,7 +77,8 @@ def _prefers_page(accept: str) -> bool:
 
 def problem_of(status: int, message: str, field: str = "") -> Failure:
     """Return a failure as the API answers it."""
-    return Failure(Problem(_TYPES.get(status, "error"), _bounded(message), _bounded(field) if field else UNSET))
+    kind, _ = FAILURES.get(status, ("error", ""))
+    return Failure(Problem(kind, _bounded(message), _bounded(field) if field else UNSET))
 
 
 def route_of(scope: Scope) -> str:

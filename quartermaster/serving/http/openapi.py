@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from quartermaster.serving.http.errors import FAILURES
 from quartermaster.serving.http.messages import Failure
 from quartermaster.serving.http.service import Operation
 from quartermaster.serving.http.settings import PROBES
@@ -17,20 +18,6 @@ from router.distribution import version
 from router.provider_formats.rendering import Rendered
 from router.tools.trust.trusted import WithheldText
 
-_FAILURES = {
-    400: "The body is not JSON, or was cut off.",
-    401: "The token is missing or wrong.",
-    403: "This token may not change tools.",
-    404: "Not found.",
-    408: "The body did not come in time.",
-    413: "The body is too large.",
-    415: "The request does not say that its body is JSON.",
-    421: "This host name is not served here.",
-    422: "A field is invalid; the error names it, and what it may be.",
-    429: "Too many requests: `Retry-After` says how many seconds to wait.",
-    500: "An error in the server.",
-    503: "Not now: too many requests are being answered, or no snapshot serves.",
-}
 _REFERENCE = "#/components/schemas/{name}"
 _ATTRIBUTE = re.compile(r"^ {8}(\w+): (.+?)(?=^ {8}\w+: |\Z)", re.DOTALL | re.MULTILINE)
 
@@ -67,7 +54,7 @@ def _described(operation: Operation, token: bool) -> dict[str, Any]:
         text = {"content": {"text/plain": {"schema": {"type": "string"}}}} if operation.status == 200 else {}
         said = {"description": answer, **text}
     failures = {
-        str(status): {"description": _FAILURES[status], "content": _json(Failure)} for status in operation.failures
+        str(status): {"description": FAILURES[status][1], "content": _json(Failure)} for status in operation.failures
     }
     row: dict[str, Any] = {
         "tags": [operation.tag],

@@ -4,8 +4,6 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -41,9 +39,6 @@ def http_app(served: Server[Any], settings: HttpSettings, callers: Callers | Non
     )
     # GET would open a stream for notifications. Without sessions there are none, and each client of the 2025 protocol
     # would occupy one of the requests that the server answers at a time. The protocol permits to refuse it.
-    app.router.routes.insert(0, Route(PATH, _refuse, methods=["GET"]))
+    refusal = failure(405, "this server sends nothing unasked: use POST", headers={"Allow": "POST"})
+    app.router.routes.insert(0, Route(PATH, refusal, methods=["GET"]))
     return RequestGuard(app, settings, callers)
-
-
-async def _refuse(_: Request) -> Response:
-    return failure(405, "this server sends nothing unasked: use POST", headers={"Allow": "POST"})

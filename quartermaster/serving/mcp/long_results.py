@@ -7,6 +7,7 @@ from typing import Any
 
 import mcp_types as types
 
+from quartermaster.serving.mcp.results import text_block
 from router.errors import RequestInvalid
 from router.provider_formats.rendering import compact_json
 
@@ -32,7 +33,7 @@ class LongResults:
         if structured is not None and len(serialized := compact_json(structured)) > self._max:
             structured = None
             if sum(len(_text_of(block) or "") for block in blocks) <= self._max:
-                blocks.append(_text(serialized))
+                blocks.append(text_block(serialized))
         left, content, cut = self._max, list[types.ContentBlock](), list[str]()
         for block in blocks:
             text = _text_of(block)
@@ -40,7 +41,7 @@ class LongResults:
                 content.append(block)
             else:
                 cut.append(text[left:])
-                content += [_text(text[:left])] if left else []
+                content += [text_block(text[:left])] if left else []
             left = max(0, left - len(text or ""))
         if rest := "\n".join(cut) + more:
             content.append(self._told(self._keep(rest), 0, len(rest)))
@@ -57,7 +58,7 @@ class LongResults:
             raise RequestInvalid(f"start is {start!r:.40}, it must be a whole number from 0 to {len(rest) - 1}")
         end = start + self._max
         further = [self._told(tool_id, end, len(rest) - end)] if end < len(rest) else []
-        return types.CallToolResult(content=[_text(rest[start:end]), *further])
+        return types.CallToolResult(content=[text_block(rest[start:end]), *further])
 
     def _keep(self, rest: str) -> str:
         tool_id = f"{_PREFIX}{secrets.token_urlsafe(12)}"
@@ -70,11 +71,7 @@ class LongResults:
     def _told(tool_id: str, start: int, count: int) -> types.TextContent:
         call = compact_json({"tool_id": tool_id, "arguments": {"start": start}})
         how = f"Ask for less, or read on with call_tool {call}"
-        return _text(f"The result is cut here: {count:,} characters follow. {how}")
-
-
-def _text(text: str) -> types.TextContent:
-    return types.TextContent(type="text", text=text)
+        return text_block(f"The result is cut here: {count:,} characters follow. {how}")
 
 
 def _text_of(block: types.ContentBlock) -> str | None:

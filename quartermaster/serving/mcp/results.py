@@ -43,7 +43,7 @@ def find_result(routed: RoutedTools, k: int) -> types.CallToolResult:
     found = [*rows.values()]
     fits = {"none_fits": routed.none_fits, "calibrated": routed.calibrated, "uncovered": [*routed.uncovered]}
     answer = {"tools": found, **fits, "notes": notes}
-    return types.CallToolResult(content=[_text("\n".join([*notes, *lines]))], structured_content=answer)
+    return types.CallToolResult(content=[text_block("\n".join([*notes, *lines]))], structured_content=answer)
 
 
 def describe_result(record: ToolRecord, vendor_text: VendorText, instructions: str = "") -> types.CallToolResult:
@@ -54,7 +54,7 @@ def describe_result(record: ToolRecord, vendor_text: VendorText, instructions: s
         row["annotations"] = dict(handed.record.annotations)
     if instructions:
         row["instructions"] = instructions
-    return types.CallToolResult(content=[_text(compact_json(row))], structured_content=row)
+    return types.CallToolResult(content=[text_block(compact_json(row))], structured_content=row)
 
 
 def upstream_result(result: types.CallToolResult, vendor_text: VendorText) -> types.CallToolResult:
@@ -69,12 +69,12 @@ def upstream_result(result: types.CallToolResult, vendor_text: VendorText) -> ty
 
 def text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:
     """Return a text, such as a skill's instructions."""
-    return types.CallToolResult(content=[_text(text)], is_error=is_error)
+    return types.CallToolResult(content=[text_block(text)], is_error=is_error)
 
 
 def with_note(result: types.CallToolResult, note: str) -> types.CallToolResult:
     """Return a result with a note behind its content, unless that is empty. Structured content stays as it is."""
-    return result.model_copy(update={"content": [*result.content, _text(note)]}) if note else result
+    return result.model_copy(update={"content": [*result.content, text_block(note)]}) if note else result
 
 
 def prompt_result(prompt: types.GetPromptResult) -> types.CallToolResult:
@@ -84,9 +84,9 @@ def prompt_result(prompt: types.GetPromptResult) -> types.CallToolResult:
     for message in prompt.messages:
         block = message.content
         if several and isinstance(block, types.TextContent):
-            block = _text(f"{message.role}: {block.text}")
+            block = text_block(f"{message.role}: {block.text}")
         content.append(block)
-    return types.CallToolResult(content=content or [_text("(the prompt has no messages)")])
+    return types.CallToolResult(content=content or [text_block("(the prompt has no messages)")])
 
 
 def error_result(message: str) -> types.CallToolResult:
@@ -138,5 +138,6 @@ def _line(row: Mapping[str, Any]) -> str:
     return kind + listed_line(row, (f"{one['tool_id']}, for {one['parameter']}" for one in row.get("first", ())))
 
 
-def _text(text: str) -> types.TextContent:
+def text_block(text: str) -> types.TextContent:
+    """Return a text as a block of a result."""
     return types.TextContent(type="text", text=text)

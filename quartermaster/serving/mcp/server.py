@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -57,38 +58,52 @@ def server(
     too, as over stdio, every message within that profile.
     """
 
-    recent, long_results = RecentAnswers(), LongResults(max_result_characters)
-
     @asynccontextmanager
     async def lifespan(_: Server[Upstreams]) -> AsyncIterator[Upstreams]:
         async with connected(upstreams, partial(serve_listed, router), at_once=connect) as servers:
             yield servers
 
-    def caller_of(context: _Context) -> Caller:
-        if callers is None:
-            return Caller(router)
-        if profile is not None:
-            return callers.of_profile(profile)
-        if context.request is None:
-            raise SettingsInvalid("a caller is known by the token of an HTTP request: name a profile otherwise")
-        caller: Caller = context.request.scope[CALLER]  # the request guard has set it
-        return caller
+    handlers = _Handlers(
+        router, selection or Selection(), callers, profile, calls, LongResults(max_result_characters), RecentAnswers()
+    )
+    return Server(
+        "quartermaster",
+        version=version(),
+        title="Quartermaster",
+        instructions=INSTRUCTIONS,
+        lifespan=lifespan,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+    )
 
-    async def list_tools(context: _Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        may_call = caller_of(context).may_call
+
+@dataclass(frozen=True, slots=True)
+class _Handlers:
+    """What a server answers its clients' messages with; the fields are arguments of `server`."""
+
+    router: Router
+    selection: Selection
+    callers: Callers | None
+    profile: str | None
+    calls: ApiCalls | None
+    long_results: LongResults
+    recent: RecentAnswers
+
+    async def list_tools(self, context: _Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        may_call = self._caller_of(context).may_call
         return types.ListToolsResult(tools=[tool for tool in DEFINITIONS if may_call or tool.name != CALL_TOOL])
 
-    async def call_tool(context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            caller = caller_of(context)
+            caller = self._caller_of(context)
             tools = Tools(
                 caller,
-                selection or Selection(),
-                calls,
+                self.selection,
+                self.calls,
                 upstreams=context.lifespan_context,
                 client=CallingClient(context),
-                long_results=long_results,
-                recent=recent,
+                long_results=self.long_results,
+                recent=self.recent,
                 dialogue=_dialogue_of(context, caller),
             )
             result = await tools.call(params.name, params.arguments or {})
@@ -99,15 +114,15 @@ def server(
             return error_result(f"the call failed: {error}")
         return result
 
-    return Server(
-        "quartermaster",
-        version=version(),
-        title="Quartermaster",
-        instructions=INSTRUCTIONS,
-        lifespan=lifespan,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-    )
+    def _caller_of(self, context: _Context) -> Caller:
+        if self.callers is None:
+            return Caller(self.router)
+        if self.profile is not None:
+            return self.callers.of_profile(self.profile)
+        if context.request is None:
+            raise SettingsInvalid("a caller is known by the token of an HTTP request: name a profile otherwise")
+        caller: Caller = context.request.scope[CALLER]  # the request guard has set it
+        return caller
 
 
 def _dialogue_of(context: _Context, caller: Caller) -> str | None:

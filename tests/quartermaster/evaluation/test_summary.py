@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from quartermaster.evaluation import METRICS, JudgedResult, Measurement, RankedList, ask, figures, measure, worst
+from quartermaster.evaluation import METRICS, JudgedResult, Measurement, RankedList, ask, figures, unknown_tools, worst
 from quartermaster.evaluation.summary import misses, why
 from router import Router
 from tests.quartermaster.evaluation.judging import taking
@@ -23,7 +23,7 @@ def test_a_measurement_has_its_figures_by_signal_and_by_slice(router: Router) ->
         taking("4", "undo the payment in Stripe", REFUND),
         taking("5", "sing me a song"),
     ]
-    result = measure(router, judgements, bench="office", recipe="lexical")
+    result = figures(ask(router, judgements, "lexical"), "office")
     assert json.loads(json.dumps(result)) == result and list(result)[: len(KEYS)] == KEYS
     assert list(result["signals"]) == ["name", "description", "expansion", "dense", "fused"]
     assert result["signals"]["dense"]["recall@10"] is None  # the lexical recipe has no dense list
@@ -64,7 +64,7 @@ def test_the_list_that_is_measured_is_the_answer_itself_with_duplicates_one_by_o
     assert measured.results[0].lists["fused"].ids == router.route(judgement.request, k=100).ids
     assert ask(router, [judgement], whole=False).results[0].lists["fused"].ids == router.route(judgement.request).ids
     assert measured.scores().shape == (1, len(METRICS)) and measured.scores("nothing").shape == (0, len(METRICS))
-    unknown = measure(router, [judgement, taking("2", "sing", "choir/sing")], bench="office")["unknown"]
+    unknown = unknown_tools(ask(router, [judgement, taking("2", "sing", "choir/sing")]))
     assert unknown == ["choir/sing"]
     twins = Router.from_tools([make_record("pay", provider) for provider in ("a", "b")], encoder=None)
     assert {*ask(twins, [taking("1", "pay", "b/pay")]).results[0].lists["fused"].ids} == {"a/pay", "b/pay"}
