@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -37,7 +38,7 @@ class Catalog:
         self._router, self._provider, self._encoder = router, provider, encoder
         self._snapshot = ""
         self._indexed: dict[str, _Indexed] = {}  # by the tool's name
-        self._views: dict[frozenset[str], Router] = {}
+        self._narrowed = lru_cache(_MOST_VIEWS)(_narrowed)
         self._lock = Lock()
 
     def among(self, tools: Sequence[Tool]) -> tuple[Router | None, Mapping[str, Tool]]:
@@ -50,7 +51,9 @@ class Catalog:
             by_id = {tool_id: tool for tool in tools if (tool_id := self._indexed[tool.name].tool_id) is not None}
             if self._router is None or not by_id:
                 return None, {}
-            return self._view(self._router, frozenset(by_id)), by_id
+            if len(by_id) == len(self._router):
+                return self._router, by_id
+            return self._narrowed(self._router, frozenset(by_id)), by_id
 
     def _follow(self, tools: Sequence[Tool]) -> None:
         """Index what is new or changed, and take tools out that nobody may see any more, where they are many."""
@@ -87,16 +90,10 @@ class Catalog:
         taken = {other.tool_id: record for other in self._indexed.values() if other.tool_id == record.tool_id}
         return replace(record, tool_id=numbered_id(record.tool_id, {}, taken)) if taken else record
 
-    def _view(self, router: Router, tool_ids: frozenset[str]) -> Router:
-        """Return the router as a caller who sees only these tools may use it."""
-        if len(tool_ids) == len(router):
-            return router
-        if tool_ids not in self._views:
-            if len(self._views) == _MOST_VIEWS:
-                del self._views[next(iter(self._views))]
-            profile = Profile("fastmcp", Selection(allow=tuple(sorted(tool_ids))))
-            self._views[tool_ids] = router.for_profile(profile)
-        return self._views[tool_ids]
+
+def _narrowed(router: Router, tool_ids: frozenset[str]) -> Router:
+    """Return the router as a caller who sees only these tools may use it."""
+    return router.for_profile(Profile("fastmcp", Selection(allow=tuple(sorted(tool_ids)))))
 
 
 def definition(tool: Tool) -> dict[str, Any]:
