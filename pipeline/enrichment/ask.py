@@ -1,11 +1,10 @@
 """Questions to one generator: known answers from the ledger, new ones stored as they come, and all of them checked."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import duckdb
@@ -88,15 +87,29 @@ def _out_of_reach(work: Callable[[], None], stop: Event) -> None:
 
     Ctrl-C and a task's time-out come between any two steps: what is in flight is paid for, and would be lost.
     """
-    with ThreadPoolExecutor(1, "enrichment") as pool:
+    errors: list[BaseException] = []
+    done = Event()  # Thread.join is no use: an interruption in it makes it forget the thread
+
+    def run() -> None:
         try:
-            working = pool.submit(copy_context().run, work)
-            while not wait([working], _TICK_S).done:
-                pass
-        except BaseException:
-            stop.set()
-            raise  # at the end of the block, which waits
-    working.result()
+            work()
+        except BaseException as error:  # noqa: BLE001 - raised again in the build's thread
+            errors.append(error)
+        finally:
+            done.set()
+
+    thread = Thread(target=copy_context().run, args=(run,), name="enrichment", daemon=True)
+    try:
+        thread.start()
+        while not done.wait(_TICK_S):
+            pass
+    except BaseException:
+        stop.set()
+        if thread.ident is not None:
+            done.wait()
+        raise
+    if errors:
+        raise errors[0]
 
 
 def _ask(

@@ -6,8 +6,8 @@ deleted. Times are UTC.
 
 `ledger` opens the file, and has a part for each group of tables: `answers`, `batches`, `history`, `quarantine`,
 `refusals`, `source_readings`, `vectors`. `schema.sql` makes the tables, views and comments. `database` opens and copies
-files, `lock` waits for the process that has them, `backups` keeps and restores copies. `commands` is what an
-operator does.
+files, `lock` waits for the process that has them, `backups` keeps and restores copies. `commands` and `discarding` are
+what an operator does.
 """
 
 from pipeline.ledger.answers import EarlierAnswer, storable

@@ -1,7 +1,7 @@
 """What others hear of a build: its report, the log, a file of metrics, a hook.
 
 `report` holds what a build did, `run` the run that did it, or failed. `announce` logs a run, writes the metrics and
-calls the hook; `hook` has the calls, and what they must not show.
+calls the hook; `hook` has the calls, and what they must not show, `told` the trouble that it was told of last.
 """
 
 from pipeline.monitoring.announce import announce

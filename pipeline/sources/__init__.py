@@ -2,8 +2,9 @@
 
 `reading.read` takes a catalog's sources in order: `matching` finds the files of folders and patterns, `transport/`
 fetches (files, commands, URLs, live MCP servers), `formats/` parses, under the names of `pipeline.settings.sources`;
-`python_modules` reads functions. `coverage` says how much of each source was read and which gave nothing; `naming`
-names sources in messages without secrets, `provider_label` guesses providers.
+`python_modules` reads functions. `last_reading` stands in for a source that fails, `ownership` settles whose a label
+is. `coverage` says how much of each source was read and which gave nothing; `naming` names sources in messages without
+secrets, `provider_label` guesses providers.
 """
 
 from pipeline.errors import RecordRejected

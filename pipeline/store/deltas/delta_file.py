@@ -65,7 +65,12 @@ class DeltaFile:
         self._connection = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True, check_same_thread=False)
         self.close = self._connection.close
         self.base: Source | None = None
-        self.base_name, self.size = self._about()
+        try:
+            base, size = self._connection.execute("SELECT base, size FROM about").fetchone() or ("", 0)
+        except sqlite3.Error:
+            self.close()
+            raise
+        self.base_name, self.size = str(base), int(size)
         self._block = lru_cache(maxsize=4)(self._read_block)
 
     def read(self, start: int, length: int) -> bytes:
@@ -82,14 +87,6 @@ class DeltaFile:
             else:
                 pieces.append(self._block(block)[source + skipped : source + skipped + kept])
         return b"".join(pieces)
-
-    def _about(self) -> tuple[str, int]:
-        try:
-            base, size = self._connection.execute("SELECT base, size FROM about").fetchone() or ("", 0)
-        except sqlite3.Error:
-            self.close()
-            raise
-        return str(base), int(size)
 
     def _read_block(self, number: int) -> bytes:
         (data,) = self._connection.execute("SELECT data FROM blocks WHERE number = ?", (number,)).fetchone()

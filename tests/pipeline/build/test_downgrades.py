@@ -138,7 +138,7 @@ def test_a_new_prompt_within_a_budget_takes_no_tool_its_phrases(
     assert (report.generators, len(report.stale_expansions)) == ({"openai": _TOOLS}, _TOOLS - 5)
     assert {failure.kind for failure in report.failures} == {"budget"}
     told = report.to_json()["stale_expansions"][0]
-    assert told["reasons"] == ["prompt"] and told["model"] == "gpt-5-mini" and told["run"] == 1
+    assert told["reasons"] == ("prompt",) and told["model"] == "gpt-5-mini" and told["run"] == 1
     assert Manifest.read(report.snapshot).stale_expansions == _TOOLS - 5
     rows = select(report.snapshot, "SELECT stale, prompt_version, count(*) FROM expansions GROUP BY ALL ORDER BY ALL")
     old, new = prompt.PROMPT_VERSION - 1, prompt.PROMPT_VERSION
