@@ -25,9 +25,10 @@ refusals distribution user_cache typed
         router: snapshot
         router: selection search store
         router: answer
-        router: dialogue served_tools
+        router: served_tools
         router: registration
         router: router
+        router: dialogue
         router: __init__
         quartermaster: package_check
         quartermaster: __init__

@@ -5,56 +5,31 @@ tools change only where that pays, and then several at once: new ones come behin
 are no longer useful are evicted together.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
-from router.answer.options import RouteOptions
 from router.answer.results import RoutedTools
 from router.dialogue.turn import Placement, RenderedTool, ToolCapacity, Turn, place_tools, prefix_tokens, prompt_price
 from router.errors import RequestInvalid, SettingsInvalid
-from router.provider_formats.formats import Detail, FormName, ProviderFormat, VendorText, parse_choice
-from router.provider_formats.rendering import render
+from router.provider_formats.formats import Detail, FormName, ProviderFormat, parse_choice
+from router.provider_formats.rendering import compact_json, render
 from router.record import ToolRecord
 from router.search.conversation import Message
 from router.selection.admission import refusal_reason
 from router.selection.settings import Selection, Share
 from router.typed import converted
 
+if TYPE_CHECKING:
+    from router.router import Router
+
 MAX_TOOLS = 128  # of OpenAI, the smallest limit of all providers
 # For the values see docs/decisions/answers.md.
 _FIRST_NEEDED = 0.3  # how often the first tool of an answer is needed; the tool of rank r is 1/r times as often
 _MISSED = 5  # what a needed tool that is missing costs: so many times the prompt
 _AHEAD = 0.1  # tools added ahead of need have at most this share of the messages' tokens
-
-
-class DialogueRouter(Protocol):
-    """The methods of a router that a dialogue uses."""
-
-    def route(self, request: str | Sequence[Message], **options: Unpack[RouteOptions]) -> RoutedTools:
-        """Return what `Router.route` returns."""
-        ...
-
-    def record(self, tool_id: str) -> ToolRecord | None:
-        """Return what `Router.record` returns."""
-        ...
-
-    @property
-    def selection(self) -> Selection:
-        """Return the router's selection."""
-        ...
-
-    @property
-    def vendor_text(self) -> VendorText:
-        """Return which text of its tools the router hands to a model."""
-        ...
-
-    def tokens(self, tool_id: str) -> Mapping[str, Mapping[str, int]] | None:
-        """Return what `Router.tokens` returns."""
-        ...
 
 
 class StableSelection:
@@ -87,7 +62,7 @@ class StableSelection:
 
     def __init__(
         self,
-        router: DialogueRouter,
+        router: "Router",
         *,
         k: int = 8,
         capacity: int = 64,
@@ -248,7 +223,7 @@ class StableSelection:
     def _rendered(self, record: ToolRecord) -> RenderedTool:
         vendor_text = self._router.vendor_text
         tools = render([record], self._form, detail=self._detail, vendor_text=vendor_text).tools  # none if unusable
-        text = json.dumps(tools[0], separators=(",", ":"), ensure_ascii=False) if tools else ""
+        text = compact_json(tools[0]) if tools else ""
         return RenderedTool(record, text, self._tokens(record.tool_id, text))
 
     def _tokens(self, tool_id: str, text: str) -> int:

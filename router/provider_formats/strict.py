@@ -9,6 +9,7 @@ recursion, no bounds of numbers, texts and arrays.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from router.errors import QuartermasterError
@@ -90,12 +91,10 @@ class _StrictConversion:
                 converted[name] = self.schema(self.root["$defs"][name], f"$defs/{name}", 1)
                 self._count(name)
         if not self.limits.recursion:
-            left = {name: set(others) for name, others in self.edges.items() if name}
-            while free := [name for name, others in left.items() if not others & left.keys()]:
-                for name in free:
-                    del left[name]
-            if left:
-                raise NotStrict("it refers to itself")
+            try:
+                TopologicalSorter(self.edges).prepare()
+            except CycleError:
+                raise NotStrict("it refers to itself") from None
         return converted
 
     def object_of(self, schema: Mapping[str, Any], place: str, level: int) -> Schema:
