@@ -131,16 +131,11 @@ def place_tools(
 ) -> Placement:
     """Add the wanted tools behind the current ones, and evict some where they do not all fit.
 
-    `wanted` may hold current and new tools, best first. `useful` are other tools that should stay, most useful first.
-    If everything fits, nothing is evicted. Otherwise every tool that is neither wanted nor useful is evicted at once,
-    because a provider reads everything behind the first gap anew in any case, and the next eviction then comes later.
-    If that is not enough, the least useful tools are evicted one by one. Raises ValueError where `wanted` alone does
-    not fit.
+    `wanted` are current and new tools that fit by themselves, best first. `useful` are others that should stay, most
+    useful first. If everything fits, nothing is evicted. Otherwise every tool that is neither wanted nor useful is
+    evicted at once, because a provider reads everything behind the first gap anew in any case, and the next eviction
+    then comes later. If that is not enough, the least useful tools are evicted one by one.
     """
-    if not capacity.holds(wanted):
-        raise ValueError(
-            f"{len(wanted)} wanted tools do not fit into {capacity.tools} tools and {capacity.tokens} tokens"
-        )
     known = frozenset(current)
     added = tuple(tool_id for tool_id in wanted if tool_id not in known)
     everything = (*current, *added)

@@ -2,9 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import msgspec
@@ -136,25 +134,16 @@ class ProfileSnapshot:
         """Return what the router trusts; None where it checks no signature."""
         return self._live.trust
 
-    def reload(self) -> bool:
-        """Raise SettingsInvalid."""
-        self._refuse()
-
-    def change(self, _change: Callable[[Overlay], Overlay]) -> Overlay:
-        """Raise SettingsInvalid."""
-        self._refuse()
-
-    def save(self, _path: Path) -> None:
-        """Raise SettingsInvalid."""
-        self._refuse()
-
-    def close(self) -> None:
-        """Do nothing: the snapshot is another router's."""
-
-    def _refuse(self) -> NoReturn:
+    def reload(self, *_given: object) -> NoReturn:
+        """Raise SettingsInvalid: a change reaches other tools too."""
         raise SettingsInvalid(
             f"this router is of the profile {self._profile.name!r} and changes nothing: use the one that it was made of"
         )
+
+    change = save = reload
+
+    def close(self) -> None:
+        """Do nothing: the snapshot is another router's."""
 
 
 def _tools_of(profile: Profile, snapshot: Snapshot) -> Mask:

@@ -103,28 +103,21 @@ def _warn_of_words_alone() -> None:
 
 def _from_folder(folder: Path) -> OpenedEncoder:
     if (folder / contract.ENCODER_MODEL).is_file():
-        return _opened(folder, _spec(folder))
+        try:
+            spec = read_spec(folder)
+        except EncoderInvalid as error:
+            raise SettingsInvalid(
+                f"encoder is {str(folder)!r}, and its export.json does not say how texts are encoded: "
+                f"{error.__cause__!r}"
+            ) from None
+        return OpenedEncoder(OnnxEncoder.open(folder, spec), spec)
     if not (folder / contract.MANIFEST).is_file() and not (folder / contract.CURRENT).is_file():
         raise SettingsInvalid(f"encoder is {str(folder)!r}, which holds no {contract.ENCODER_MODEL}: give {_EXPECTED}")
     snapshot = snapshot_folder(folder)
-    spec = Manifest.read(snapshot).encoder
-    if spec is None:
+    stored = Manifest.read(snapshot).encoder
+    if stored is None:
         raise SettingsInvalid(f"encoder is {str(folder)!r}: this snapshot was built without an encoder")
-    return _opened(snapshot / contract.ENCODER_FOLDER, spec)
-
-
-def _opened(folder: Path, spec: EncoderManifest) -> OpenedEncoder:
-    return OpenedEncoder(OnnxEncoder.open(folder, spec), spec)
-
-
-def _spec(folder: Path) -> EncoderManifest:
-    """Return an exported encoder's description, which its export.json holds."""
-    try:
-        return read_spec(folder)
-    except EncoderInvalid as error:
-        raise SettingsInvalid(
-            f"encoder is {str(folder)!r}, and its export.json does not say how texts are encoded: {error.__cause__!r}"
-        ) from None
+    return OpenedEncoder(OnnxEncoder.open(snapshot / contract.ENCODER_FOLDER, stored), stored)
 
 
 class PlainEncoder:

@@ -6,18 +6,7 @@ import decimal
 import enum
 import uuid
 from collections import namedtuple
-from typing import (
-    Annotated,
-    Any,
-    Generic,
-    Literal,
-    NamedTuple,
-    NewType,
-    NotRequired,
-    Optional,
-    TypedDict,
-    TypeVar,
-)
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, NotRequired, Optional, TypedDict, TypeVar
 
 import attrs
 import jsonschema

@@ -4,12 +4,7 @@ import dataclasses
 import datetime
 import decimal
 import uuid
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    Optional,
-)
+from typing import Annotated, Any, Literal, Optional
 
 import msgspec
 import pydantic

@@ -9,13 +9,7 @@ import sys
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    Optional,
-    Unpack,
-)
+from typing import Annotated, Any, Literal, Optional, Unpack
 
 import msgspec
 import pydantic
