@@ -29,16 +29,16 @@ def last_run() -> FlowRun:
         return client.read_flow_runs(sort=FlowRunSort.START_TIME_DESC, limit=1)[0]
 
 
-def tasks_of(run: UUID, wanted: str = "") -> list[TaskRun]:
-    """The tasks of a run, as soon as the server has the wanted one, or any: they are reported as events."""
+def tasks_of(run: UUID, *wanted: str) -> list[TaskRun]:
+    """The tasks of a run, as soon as the server has those wanted, or any: they are reported as events, in any order."""
     found: list[TaskRun] = []
 
     def arrived() -> bool:
         with ask() as client:
             found[:] = client.read_task_runs(flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run])))
-        return any(wanted in (task.name, "") for task in found)
+        return bool(found) and {*wanted} <= {task.name for task in found}
 
-    until(arrived, 30)
+    until(arrived)
     return found
 
 
@@ -51,7 +51,7 @@ def logs_of(run: UUID, wanted: str) -> list[Log]:
             found[:] = client.read_logs(LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run])), limit=200)
         return any(log.message.startswith(wanted) for log in found)
 
-    assert until(arrived, 30), [log.message for log in found]
+    assert until(arrived), [log.message for log in found]
     return found
 
 

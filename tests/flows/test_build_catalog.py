@@ -84,8 +84,8 @@ def test_each_batch_is_a_task_the_screen_sees_every_stage_and_what_was_built_is_
 ) -> None:
     state, stages = flown
     run = state.state_details.flow_run_id
-    names = {task.name for task in tasks_of(run, "publish")}
     batches = {"enrich 1–3 of 8", "enrich 4–6 of 8", "enrich 7–8 of 8"}
+    names = {task.name for task in tasks_of(run, "publish", *batches)}
     assert {name for name in names if name.startswith("enrich")} == batches
     wanted = "read normalize estimate enrich index write calibrate verify inspect publish".split()
     assert [stage for stage in stages if stage in wanted] == wanted
