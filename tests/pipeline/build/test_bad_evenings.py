@@ -37,7 +37,7 @@ def test_a_first_night_of_apologies_is_held_and_the_next_one_serves(tmp_path: Pa
     assert bad.held[0].startswith("enrichment failed for 100.0% of the tools")
     assert "the checks refused the model's answers about 32 tools (repeated): p/tool_00" in bad.degraded[0]
     with ModelServer() as server:
-        good = office.night(server)
+        good = office.night(server, concurrency=50)
         assert (good.outcome, good.degraded, len(server.requests)) == ("published", (), 50)
 
 
@@ -60,7 +60,7 @@ def test_new_answers_about_other_tools_are_taken_back(
         for number, record in enumerate(first.records)
     )
     with Ledger.open(tmp_path) as ledger, ModelServer() as server:
-        chain = [DirectGenerator(server.settings())]
+        chain = [DirectGenerator(server.settings(concurrency=40))]
 
         def asked(about: Catalog, count: int) -> tuple[EnrichmentContext, Enrichment]:
             run, found = ledger.start_run("office"), Enrichment()

@@ -71,7 +71,7 @@ def paid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an office for which a model wrote. To be copied."""
     folder = tmp_path_factory.mktemp("paid")
     with ModelServer() as server:
-        assert Office(folder).night(server).generators == {"openai": _TOOLS}
+        assert Office(folder).night(server, concurrency=_TOOLS).generators == {"openai": _TOOLS}
     return folder
 
 

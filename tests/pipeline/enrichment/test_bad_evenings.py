@@ -80,8 +80,10 @@ _EVENINGS: dict[str, Script] = {
 
 def _evening(workspace: Path, catalog: Catalog, script: Script) -> tuple[Enrichment, int]:
     """Ask a model that answers by this script; return what came of it, and how many questions it was asked."""
+    at_once = 25 if script is _well else 1  # answers that come together are stored together
     with ModelServer(script) as server:
-        found = run(workspace, catalog, DirectGenerator(server.settings()), screen=Screen(catalog.records))
+        asks = DirectGenerator(server.settings(concurrency=at_once))
+        found = run(workspace, catalog, asks, screen=Screen(catalog.records))
         return found, len(server.requests)
 
 

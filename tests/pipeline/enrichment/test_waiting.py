@@ -22,12 +22,12 @@ def _catalog(day: int, dated: int, added: int = 0) -> Catalog:
     )
 
 
-def _nights(workspace: Path, dated: int, share: float, nights: int, **settings: object) -> list[tuple[int, Enrichment]]:
+def _nights(workspace: Path, dated: int, share: float, nights: int) -> list[tuple[int, Enrichment]]:
     found = []
     with ModelServer() as server:
         for night in range(nights):
             before = len(server.requests)
-            asks = DirectGenerator(server.settings(**settings))
+            asks = DirectGenerator(server.settings(concurrency=10))
             night_found = run(workspace, _catalog(10 + night, dated), asks, share=share)
             found.append((len(server.requests) - before, night_found))
     return found
@@ -68,7 +68,7 @@ def test_a_source_that_changes_each_night_delays_no_other(tmp_path: Path) -> Non
 
     with ModelServer() as server:
         nights = [
-            run(tmp_path, of_both(day, honest), DirectGenerator(server.settings()), share=0.2)
+            run(tmp_path, of_both(day, honest), DirectGenerator(server.settings(concurrency=10)), share=0.2)
             for day, honest in ((10, "Does it."), (11, "Does this."), (12, "Does that."))
         ]
         assert sorted(server.asked[10 + 15 + 10 + 3 :]) == ["other_0", "other_1", "other_2"]
