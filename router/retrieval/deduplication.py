@@ -83,14 +83,15 @@ def collapse(fused: Ranking, groups: NDArray[np.int64]) -> tuple[NDArray[np.int6
     the provider that the request names, if it names one. The mapping is from a kept tool's ordinal to the ordinals
     listed under it, best first; it leaves out tools without a duplicate in the ranking.
     """
-    kept: list[int] = []
-    shown: dict[int, int] = {}
+    row_groups = groups[fused.ordinals]
+    order = np.argsort(row_groups, kind="stable")  # the best ranked of each group first, the others behind it
+    repeats = row_groups[order[1:]] == row_groups[order[:-1]]
+    is_kept = np.ones(len(fused), bool)
+    is_kept[order[1:][repeats]] = False
     listed_under: dict[int, list[int]] = {}
-    pairs = zip(fused.ordinals.tolist(), groups[fused.ordinals].tolist(), strict=True)
-    for row, (ordinal, group) in enumerate(pairs):
-        best = shown.setdefault(group, ordinal)
-        if best == ordinal:
-            kept.append(row)
-        else:
-            listed_under.setdefault(best, []).append(ordinal)
-    return np.array(kept, np.int64), {ordinal: tuple(others) for ordinal, others in listed_under.items()}
+    ordinals, best = fused.ordinals[order].tolist(), 0
+    for row in np.flatnonzero(repeats).tolist():
+        if not row or not repeats[row - 1]:
+            best = ordinals[row]
+        listed_under.setdefault(best, []).append(ordinals[row + 1])
+    return np.flatnonzero(is_kept), {ordinal: tuple(others) for ordinal, others in listed_under.items()}
