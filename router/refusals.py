@@ -26,19 +26,19 @@ def is_panic(error: BaseException) -> bool:
 
 
 class damage_refused:
-    """Raise SnapshotInvalid, with a sentence and the cause, for DAMAGE and panics inside the block."""
+    """Raise SnapshotInvalid, with a sentence and the cause, for DAMAGE, panics and `others` inside the block."""
 
     # A generator would take twice as long, and a list of a request opens a block for each new word.
 
-    def __init__(self, sentence: str) -> None:
-        self._sentence = sentence
+    def __init__(self, sentence: str, *others: type[Exception]) -> None:
+        self._sentence, self._kinds = sentence, (*DAMAGE, *others)
 
     def __enter__(self) -> None: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, DAMAGE) or (error is not None and is_panic(error)):
+        if isinstance(error, self._kinds) or (error is not None and is_panic(error)):
             raise SnapshotInvalid(f"{self._sentence}: {described(error)}") from error
 
 

@@ -13,7 +13,7 @@ from router.contract import ENCODER_MODEL, ENCODER_TOKENIZER, ENCODER_TOKENS, En
 from router.encoding.reading import VocabularyReader
 from router.errors import EncoderInvalid, SnapshotInvalid
 from router.process import delay_forks, silence_onnxruntime
-from router.refusals import is_panic
+from router.refusals import damage_refused, is_panic
 
 FIRST_RUN_S = 30.0  # what a new encoder may take for one word: thousands of times what one needs
 EXPORT_RECORD = "export.json"
@@ -86,7 +86,8 @@ class OnnxEncoder:
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
-        try:
+        # Both libraries raise bare Exception subclasses of their own.
+        with damage_refused(f"the encoder in {folder} cannot be loaded", Exception):
             tokenizer = Tokenizer.from_file(str(folder / ENCODER_TOKENIZER))
             tokenizer.enable_truncation(spec.max_length)
             padding = tokenizer.padding or {}
@@ -94,10 +95,6 @@ class OnnxEncoder:
             session = onnxruntime.InferenceSession(
                 str(folder / ENCODER_MODEL), options, providers=["CPUExecutionProvider"]
             )
-        except BaseException as error:  # both libraries raise bare Exception subclasses of their own, and panics
-            if not isinstance(error, Exception) and not is_panic(error):
-                raise
-            raise SnapshotInvalid(f"the encoder in {folder} cannot be loaded: {error}") from error
         return cls(tokenizer, session, spec)
 
     def require_vector(self, deadline_s: float = FIRST_RUN_S) -> None:

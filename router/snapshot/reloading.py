@@ -1,13 +1,9 @@
 """The snapshot that a router serves: a newly published one, and registered tools, replace it in one step."""
 
 import logging
-import os
-import random
 import threading
 import time
-import weakref
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +20,12 @@ from router.snapshot.store.protocol import CachingStore, ReadableStore
 if TYPE_CHECKING:
     from router.signing.trusted_keys import KeySources
     from router.snapshot.trust import Trust
+    from router.snapshot.watching import Watcher
 
 _logger = logging.getLogger("router")
 _LONGEST_WATCH = 86_400  # a day
 _LONGEST_PAUSE = 64  # looks between two attempts to open a snapshot that was refused
 _CLOSING_S = 2.0  # that `close` waits for a look which is under way
-_JITTER = 0.1  # by which a pause between two looks differs from the interval at most, as a share of it
 
 
 class ReloadingSnapshot:
@@ -64,12 +60,11 @@ class ReloadingSnapshot:
         self._seen: Hashable = None
         self._refused: Hashable = None
         self._pause = self._failures = 0
-        self._owns_store = False
+        self._owns_store = self._closed = False
         self._interval: float | None = None
         self._read_at: float | None = None
         self._current_at: float | None = None
-        self._closed = threading.Event()
-        self._watcher: threading.Thread | None = None
+        self._watcher: Watcher | None = None
 
     @classmethod
     def open(
@@ -128,10 +123,11 @@ class ReloadingSnapshot:
             saved = load_overlay(overlay)
             reloading.change(lambda _: saved)
         if watch is not None:
+            from router.snapshot.watching import Watcher
+
             return_freed_memory()  # a process that watches lives long, and loading an encoder frees 10 MB
             reloading._interval = watch
-            reloading._start_watcher()
-            _watching.add(reloading)
+            reloading._watcher = Watcher(reloading, watch, store.label)
         return reloading
 
     def reload(self) -> bool:
@@ -207,7 +203,7 @@ class ReloadingSnapshot:
             return
         looked_at = time.monotonic()
         publication = publication_of(self._store)
-        if self._closed.is_set():
+        if self._closed:
             return
         if not isinstance(publication, Unreadable):
             self._read_at = looked_at
@@ -229,7 +225,7 @@ class ReloadingSnapshot:
         except BaseException as error:  # a panic is one: what serves goes on serving, and the watching goes on
             if not isinstance(error, Exception) and not is_panic(error):
                 raise
-            if self._closed.is_set():  # which is why it ended
+            if self._closed:  # which is why it ended
                 return
             self._failures = self._failures + 1 if publication == self._refused else 0
             self._pause = min(2**self._failures, _LONGEST_PAUSE)
@@ -257,69 +253,12 @@ class ReloadingSnapshot:
 
     def close(self) -> None:
         """End the watching thread, and wait for it: at most 2 s where it asks a store elsewhere."""
-        self._closed.set()
+        self._closed = True
         is_remote = isinstance(self._store, CachingStore)
         if isinstance(self._store, CachingStore) and self._owns_store:
             self._store.close()
-        watcher, self._watcher = self._watcher, None
-        if watcher is not None and watcher is not threading.current_thread():
-            watcher.join(_CLOSING_S if is_remote else None)
-        _watching.discard(self)
-
-    def _start_watcher(self) -> None:
-        self._closed = threading.Event()
-        weakref.finalize(self, self._closed.set)
-        arguments = (weakref.ref(self), self._interval, self._closed)
-        self._watcher = threading.Thread(target=_watch, args=arguments, name="quartermaster-watch", daemon=True)
-        self._watcher.start()
-
-
-def _watch(watched: "weakref.ref[ReloadingSnapshot]", interval: float, closed: threading.Event) -> None:
-    """Look for publications until closed, or until nobody else refers to the watched snapshot.
-
-    Nothing else ends it, also not a panic of a library or a lack of memory: the old snapshot would then serve on
-    without a word.
-    """
-    # Not seeded: each process, and each child of a fork, must draw its own moments.
-    pauses = pauses_between_looks(interval, random.SystemRandom())
-    while not closed.wait(next(pauses)):
-        with suppress(BaseException):  # such as of a handler of the log
-            if not _look(watched):
-                return
-
-
-def pauses_between_looks(interval: float, draw: random.Random) -> Iterator[float]:
-    """Yield the seconds before each look, without end: the first up to `interval`, the others within a tenth of it.
-
-    A thousand routers that were deployed at one moment then ask their bucket all through the interval, and fetch a
-    publication one after another.
-    """
-    yield draw.uniform(0, interval)
-    while True:
-        yield interval * draw.uniform(1 - _JITTER, 1 + _JITTER)
-
-
-def _look(watched: "weakref.ref[ReloadingSnapshot]") -> bool:
-    """Look once and return True; False where the watched snapshot is gone. What fails is logged."""
-    reloading = watched()
-    if reloading is None:
-        return False
-    try:
-        reloading.look()
-    except BaseException:
-        _logger.exception("%s: looking for a new snapshot failed", reloading._store.label if reloading._store else "")
-    return True
-
-
-def _restart_watchers() -> None:
-    for reloading in list(_watching):
-        reloading._start_watcher()
-
-
-# A forked child has its parent's routers without their threads.
-_watching: "weakref.WeakSet[ReloadingSnapshot]" = weakref.WeakSet()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_restart_watchers)
+        if self._watcher is not None:
+            self._watcher.close(_CLOSING_S if is_remote else None)
 
 
 def checked_request_cache(request_cache: int) -> int:

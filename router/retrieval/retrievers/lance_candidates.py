@@ -7,8 +7,7 @@ components each. Parts that a query reads stay in a bounded cache. `pipeline.ind
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ from router import contract
 from router.distribution import install_command
 from router.errors import SnapshotInvalid
 from router.process import renew_in_child
-from router.refusals import DAMAGE, described, is_panic
+from router.refusals import damage_refused
 from router.retrieval.retrievers.candidates import with_others
 from router.retrieval.retrievers.held_files import HeldFiles
 
@@ -97,7 +96,7 @@ class LanceCandidates:
         """
         require_lancedb()
         place = folder / contract.CANDIDATE_TABLE
-        with _damage_refused(f"{place} cannot be read"):
+        with damage_refused(f"{place} cannot be read", RuntimeError):  # which LanceDB raises for errors of its own
             table = LanceTable(HeldFiles(folder, names))
             _require_fit(table.get(), place, tools, dim)
         candidates = cls(table, tools)
@@ -111,7 +110,7 @@ class LanceCandidates:
     def nearest(self, vector: NDArray[np.float32], count: int) -> NDArray[np.int64]:
         """Return the same as `CandidateIndex.nearest`. Raises SnapshotInvalid where the table turns out damaged."""
         count = min(count, self._tools)
-        with _damage_refused(f"{contract.CANDIDATE_TABLE} is damaged"):
+        with damage_refused(f"{contract.CANDIDATE_TABLE} is damaged", RuntimeError):
             search = self._table.get().search(vector, vector_column_name=CENTROID).distance_type(DISTANCE)
             search = search.limit(count).nprobes(self._probes).with_row_id(True)
             rows = search.select(["_rowid", "_distance"]).to_arrow()["_rowid"].to_numpy()
@@ -133,22 +132,6 @@ def _require_fit(table: Any, place: Path, tools: int, dim: int) -> None:
     held = table.index_stats(INDEX)
     if held is None or held.num_indexed_rows != tools or str(held.distance_type).lower() != DISTANCE:
         raise SnapshotInvalid(f"{place} has no index of its {tools} centroids by {DISTANCE} product: build it again")
-
-
-@contextmanager
-def _damage_refused(sentence: str) -> Iterator[None]:
-    """Raise SnapshotInvalid, with a sentence and the cause, for what LanceDB raises over a damaged file.
-
-    It raises RuntimeError for errors of its own, and passes panics on.
-    """
-    try:
-        yield
-    except SnapshotInvalid:
-        raise
-    except BaseException as error:
-        if not isinstance(error, (*DAMAGE, RuntimeError)) and not is_panic(error):
-            raise
-        raise SnapshotInvalid(f"{sentence}: {described(error)}") from error
 
 
 def cluster_count(tools: int) -> int:
