@@ -6,23 +6,28 @@ import random
 import threading
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from router.snapshot.reloading import ReloadingSnapshot
+from typing import Protocol
 
 _logger = logging.getLogger("router")
 _JITTER = 0.1  # by which a pause between two looks differs from the interval at most, as a share of it
 
 
+class Watched(Protocol):
+    """What is asked to look, and referred to weakly."""
+
+    def look(self) -> None:
+        """Look once."""
+        ...
+
+
 class Watcher:
-    """Lets a snapshot `look` about every `interval` seconds, until it is closed, or until nobody else refers to it.
+    """Lets `watched` look about every `interval` seconds, until it is closed, or until nobody else refers to it.
 
     Nothing else ends it, also not a panic of a library or a lack of memory: the old snapshot would then serve on
     without a word. What fails is logged with `label`. A forked child has a thread of its own.
     """
 
-    def __init__(self, watched: "ReloadingSnapshot", interval: float, label: str) -> None:
+    def __init__(self, watched: Watched, interval: float, label: str) -> None:
         self._arguments = weakref.ref(watched), interval, label
         self.start()
         _watchers.add(self)
@@ -43,7 +48,7 @@ class Watcher:
         _watchers.discard(self)
 
 
-def _watch(watched: "weakref.ref[ReloadingSnapshot]", interval: float, label: str, closed: threading.Event) -> None:
+def _watch(watched: "weakref.ref[Watched]", interval: float, label: str, closed: threading.Event) -> None:
     # A thousand routers that were deployed at one moment ask their bucket all through the interval, and fetch a
     # publication one after another. Not seeded: each process, and each child of a fork, must draw its own moments.
     draw = random.SystemRandom()
@@ -55,13 +60,13 @@ def _watch(watched: "weakref.ref[ReloadingSnapshot]", interval: float, label: st
                 return
 
 
-def _look(watched: "weakref.ref[ReloadingSnapshot]", label: str) -> bool:
+def _look(watched: "weakref.ref[Watched]", label: str) -> bool:
     """Look once and return True; False where the watched snapshot is gone. What fails is logged."""
-    reloading = watched()
-    if reloading is None:
+    one = watched()
+    if one is None:
         return False
     try:
-        reloading.look()
+        one.look()
     except BaseException:
         _logger.exception("%s: looking for a new snapshot failed", label)
     return True
