@@ -96,8 +96,8 @@ def _is_backed_up(connection: "duckdb.DuckDBPyConnection", workspace: Path) -> b
 def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
     """Return a connection to a ledger, and a sentence about what was lost of it, empty where nothing was.
 
-    One that is missing or damaged is restored from the last backup, and a damaged file is moved aside, with its log.
-    Raises RunAborted where there is no backup to restore it from, else as `connect`.
+    One that is missing or damaged is restored from the last backup, and a damaged file is moved aside; where only its
+    log is damaged, that. Raises RunAborted where there is no backup to restore it from, else as `connect`.
     """
     reason = "is missing"
     if path.exists():
@@ -105,6 +105,13 @@ def open_or_restore(path: Path) -> tuple["duckdb.DuckDBPyConnection", str]:
             return connect(path), ""
         except LedgerDamaged as error:
             reason = f"is damaged: {error.reason}"
+        if log := _set_aside(log_of(path), "damaged"):
+            try:
+                return connect(
+                    path
+                ), f"the ledger {path} {reason}. It opens without its log, whose end is lost; see {log}"
+            except LedgerDamaged:
+                log.rename(log_of(path))
     if (backup := newest_backup(path.parent)) is not None:
         moved = put_in_place(backup, path, "damaged")
         made_at = datetime.fromtimestamp(backup.stat().st_mtime, UTC)

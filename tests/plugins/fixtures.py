@@ -1,8 +1,11 @@
 """Fixtures of several packages: snapshots that open within milliseconds, and a small default encoder."""
 
+import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import duckdb
 import pytest
@@ -25,7 +28,9 @@ def _ledgers_begin_as_copies(tmp_path_factory: pytest.TempPathFactory) -> Iterat
         if path != empty and not path.exists():
             if not empty.exists():
                 Ledger.open(empty.parent).__exit__(None, None, None)
-            shutil.copyfile(empty, path)
+            with suppress(FileExistsError), NamedTemporaryFile(dir=path.parent) as whole:
+                shutil.copyfile(empty, whole.name)
+                os.link(whole.name, path)  # in one step, for who opens it at the same time
         return connect(path)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -14,7 +14,7 @@ from pipeline.errors import RunAborted, SettingsInvalid
 from pipeline.ledger import LEDGER_FILE, Batch, Ledger, backups, database
 from pipeline.ledger.quarantine import RELEASED, QuarantinedTool
 from pipeline.settings import LedgerSettings
-from tests.pipeline.ledger.ledgers import READ, entry, held, keys, names
+from tests.pipeline.ledger.ledgers import READ, entry, fill, held, keys, names
 
 LOG = f"{LEDGER_FILE}.wal"
 # Commits a row into the log of a ledger, and ends before DuckDB writes it into the file.
@@ -141,12 +141,22 @@ def test_a_damaged_backup_is_passed_over_and_run_numbers_never_repeat(whole: Pat
     assert keys(whole) == ["a", "b"]
 
 
-def test_a_log_keeps_what_a_killed_build_committed(workspace: Path) -> None:
+def test_a_log_keeps_what_a_killed_build_committed_and_costs_no_more_than_itself(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backups, "connect", database.connect)  # copies of one ledger would take each other's logs
     subprocess.run([sys.executable, "-c", _KILLED, str(workspace / LEDGER_FILE)], check=False)
     assert (workspace / LOG).stat().st_size
+    here = tmp_path / "here"
+    fill(here, "c")
+    shutil.copy(workspace / LOG, here)  # the log of another ledger
     with Ledger.open(workspace) as ledger:
         assert ledger.problems == ()
     assert keys(workspace) == ["a", "b", "of the log"]
+    with Ledger.open(here) as ledger:
+        assert "opens without its log, whose end is lost" in ledger.problems[0]
+    assert keys(here) == ["c"]
+    assert f"{LOG}.damaged-1" in names(here)
 
 
 @pytest.mark.nightly
