@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.encoders.export import ExportUse
 from pipeline.enrichment import Enrichment, Generator
 from pipeline.enrichment.by_hand import HandPhrases
 from pipeline.enrichment.estimate import Estimate
@@ -23,7 +24,7 @@ from pipeline.scratch import ScratchFolder
 from pipeline.settings import CatalogSettings
 from pipeline.sources import Gap, Reading
 from pipeline.store import SharedStore, WritableStore
-from pipeline.vectors import CatalogVectors, Embedding, EncoderExports
+from pipeline.vectors import CatalogVectors, Embedding
 from router.contract import EncoderManifest
 from router.signing.ed25519 import Signer
 from router.store import current_folder
@@ -125,10 +126,10 @@ class ToolDifference:
 
 @dataclass(frozen=True)
 class BuildEncoder:
-    """The encoder of a build: its exports, and the embedding of texts through the ledger."""
+    """The encoder of a build: the embedding of texts through the ledger, and the use of the export that embeds them."""
 
-    exports: EncoderExports
     embedding: Embedding
+    use: ExportUse  # for as long as the build may link the export's files
 
 
 @dataclass

@@ -41,7 +41,7 @@ def assess(context: BuildContext, state: BuildState) -> Findings:
         [
             ASSESSMENT_VERSION,
             settings.model_dump(),
-            embedding.model.key,
+            embedding.export.key,
             [[r.tool_id, r.origin.file, [*record_texts(r)], [*schema_texts(r.input_schema)]] for r in records],
             {tool_id: expansion.to_json() for tool_id, expansion in expansions.items()},
         ]
@@ -77,7 +77,7 @@ def _against_catalog(context: BuildContext, tools: Sequence[AssessedTool], embed
     embedding.embed([*texts, *interfaces, *phrases])
     context.clock.start("assess", None)
     file = context.workspace / "compared" / f"{context.settings.name}.npz"
-    kept_for = f"{ASSESSMENT_VERSION} {embedding.model.key}"
+    kept_for = f"{ASSESSMENT_VERSION} {embedding.export.key}"
     cache = ComparisonCache.open(file, kept_for)
     matrices = embedding.matrix(texts), embedding.matrix(interfaces), embedding.matrix(phrases)
     settings = context.settings.assessment

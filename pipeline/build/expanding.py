@@ -86,17 +86,17 @@ def reuse(context: BuildContext, state: BuildState) -> None:
     state.phrase_keys = state.adapter = state.calibration = None
     if state.encoder is None or not tuning.adapter:
         return
-    exports = state.encoder.exports
+    spec = state.encoder.embedding.export.spec
     state.phrase_keys = learning.phrase_keys(state.catalog, state.documents)
     state.adapter = learning.reuse_adapter(
-        serving, state.phrase_keys, exports.of_tools().spec, learning.TUNING_VERSION, tuning.max_stale_share
+        serving, state.phrase_keys, spec, learning.TUNING_VERSION, tuning.max_stale_share
     )
     fitted_here = tuning.judged or state.past is not None
     if state.adapter is not None and serving is not None and tuning.calibrate and not fitted_here:
         state.calibration = learning.reuse_calibration(
             serving,
             publish.VERSIONS,
-            exports.of_requests().spec,
+            spec,
             tuple(settings.enrichment.languages),
             settings.retrieval.resolve().to_json(),
             tuning.max_refused_share,

@@ -62,7 +62,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
     so two builds of the same inputs may differ in content.
     """
     catalog, enrichment = state.catalog, state.enrichment
-    model = state.encoder.embedding.model if state.encoder else None
+    embedding = state.encoder.embedding if state.encoder else None
     judgements = judgements_of(settings.folder) if settings.tuning.judged else None
     # Beside the tools' own hashes: an API that moved is the same tool, but a call must find it. Left out where there is
     # none, so that the hash of a catalog without APIs is as in earlier versions.
@@ -80,7 +80,7 @@ def hashes_of(settings: CatalogSettings, state: BuildState) -> tuple[str, str]:
         "languages": settings.enrichment.languages,
         "verdicts": [asdict(verdict) for verdict in enrichment.verdicts],
         "siblings": dict(enrichment.siblings),
-        "encoder": [model.key, model.query_prefix, settings.vectors.precision] if model else None,
+        "encoder": [embedding.export.key, embedding.export.spec.query_prefix] if embedding else None,
         "tuning": settings.tuning.content(),
         "judged": file_sha256(judgements) if judgements else None,
         "past": state.past.content() if state.past else None,

@@ -193,7 +193,7 @@ def _open(state: BuildState, serving: Path) -> Snapshot | str:
         snapshot = Snapshot.open(serving)
     except SnapshotInvalid as error:
         return str(error)
-    if snapshot.encoder is None or snapshot.manifest.encoder != state.encoder.exports.of_requests().spec:
+    if snapshot.encoder is None or snapshot.manifest.encoder != state.encoder.embedding.export.spec:
         return "the snapshot that serves has another encoder"
     return snapshot
 

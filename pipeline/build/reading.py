@@ -1,11 +1,13 @@
 """The first stages of a build: sources and records are read, generators and the encoder chosen, the cost estimated."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from pipeline import learning, records, sources, vectors
 from pipeline.build.assessing import CHECKS_VERSION
 from pipeline.build_state import SERVING_AREA, BuildContext, BuildEncoder, BuildState, serving_folder
+from pipeline.encoders.export import EncoderModel, ExportUse
 from pipeline.encoders.named import NAMED, is_english
 from pipeline.enrichment.by_hand import HandPhrases, unread_expansions
 from pipeline.enrichment.chain import FileGenerator, generators
@@ -13,7 +15,7 @@ from pipeline.enrichment.estimate import estimate
 from pipeline.errors import SettingsInvalid, SnapshotInvalid
 from pipeline.inspection.served_tools import ServedTools
 from pipeline.store import SnapshotStore
-from pipeline.vectors import Embedding, EncoderExports, EncoderModel
+from pipeline.vectors import Embedding
 from quartermaster.evaluation import Judgement, judgements_of, read_judgements
 from router.contract import EncoderManifest, Manifest
 from router.tools.foreign_text import foreign_script
@@ -86,12 +88,12 @@ def _encoder(context: BuildContext, catalog: records.Catalog) -> BuildEncoder | 
     if (advice := multilingual_advice(model, catalog, judged_requests(context))) is not None:
         clock.note(advice)
     storage = execution.storage.lasting if execution.storage else None
-    exports = EncoderExports(settings, model, execution, vectors.user_cache(model, context.workspace, clock, storage))
-    exports.of_requests()  # now: where it cannot be made, the build stops before it asks anything
-    embedding = Embedding(
-        model, exports.of_tools(), settings.batch_size, context.ledger, execution, clock, context.scratch
-    )
-    return BuildEncoder(exports, embedding)
+    cache = vectors.user_cache(model, context.workspace, clock, storage)
+    reference = vectors.ReferenceEncoder(model, settings.batch_size)
+    # Now: where it cannot be made, the build stops before it asks anything.
+    export = execution.run("export", partial(vectors.export_encoder, model, settings.precision, reference, cache))
+    embedding = Embedding(export, settings.batch_size, context.ledger, execution, clock, context.scratch)
+    return BuildEncoder(embedding, ExportUse(export.folder))
 
 
 def judged_requests(context: BuildContext) -> Sequence[Judgement]:

@@ -78,7 +78,7 @@ def make_report(context: BuildContext, state: BuildState) -> BuildReport:
         embedded=_embedded(state),
         coverage=state.reading.coverage,
         prerequisites=prerequisites,
-        encoder=state.encoder.embedding.model.name if state.encoder else None,
+        encoder=state.encoder.embedding.export.spec.model if state.encoder else None,
         snapshot_encoder=manifest.encoder,
         encoder_before=state.encoder_before if state.encoder_before != manifest.encoder else None,
         removed=state.removed,

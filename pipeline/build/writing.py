@@ -20,7 +20,7 @@ Compute = Callable[[Sequence[int]], Sequence[Any]]
 def write(context: BuildContext, state: BuildState) -> None:
     """Write the snapshot, and measure it on the catalog's judged requests."""
     if (encoder := state.encoder) is not None:
-        state.vectors = vectors.collect_vectors(state.documents, encoder.embedding, encoder.exports.of_requests())
+        state.vectors = vectors.collect_vectors(state.documents, encoder.embedding)
         _learn_adapter(context, state)
     if context.settings.retrieval.resolve().prerequisites:
         context.clock.start("prerequisites", None)

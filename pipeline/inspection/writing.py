@@ -222,7 +222,7 @@ def _vectors(documents: Sequence[FieldDocuments], embedded: CatalogVectors | Non
             for number, owned in enumerate(chunked(owners, _ROWS)):
                 rows = slice(number * _ROWS, (number + 1) * _ROWS)
                 values = pa.array(np.ascontiguousarray(vectors[rows]).reshape(-1))
-                columns = [*zip(*owned, strict=True), hashes[rows], [embedded.model.key] * len(owned)]
+                columns = [*zip(*owned, strict=True), hashes[rows], [embedded.export.key] * len(owned)]
                 arrays = [pa.array(list(column), kind) for column, kind in zip(columns, schema.types[:-1], strict=True)]
                 yield pa.record_batch([*arrays, pa.FixedSizeListArray.from_arrays(values, dim)], schema=schema)
             release(vectors)

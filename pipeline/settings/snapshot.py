@@ -30,7 +30,7 @@ class VectorSettings(Section):
     document_prefix: str | None = None
     """Text before each text of a tool; by default as the model declares it."""
     precision: Literal["auto", "fp32", "int8"] = "auto"
-    """The precision of requests. `auto` is int8 where it agrees with the model, else fp32. Tools are always embedded in
+    """The precision of the encoder, for tools and requests alike: `auto` is int8 where it agrees with the model, else
     fp32."""
     batch_size: int = Field(16, ge=1)
     """The most texts that are embedded at once."""

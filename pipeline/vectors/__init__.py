@@ -6,14 +6,13 @@
 
 from pipeline.encoders.export import EncoderModel
 from pipeline.vectors.embedding import BatchEncoder, CatalogVectors, Embedding, collect_vectors
-from pipeline.vectors.exports import EncoderExports, ReferenceEncoder, export_encoder, user_cache
+from pipeline.vectors.exports import ReferenceEncoder, export_encoder, user_cache
 from pipeline.vectors.model import resolve_encoder
 
 __all__ = [
     "BatchEncoder",
     "CatalogVectors",
     "Embedding",
-    "EncoderExports",
     "EncoderModel",
     "ReferenceEncoder",
     "collect_vectors",

@@ -23,7 +23,7 @@ class EncoderCost:
     """The cost of one encoder on this machine.
 
     `request_ms` is the p50 of encoding one request as the router does, on one thread. `documents_s` are the seconds to
-    embed all `documents` of the catalog on every core, in fp32; estimated from `documents_timed` of them. `bytes` is
+    embed all `documents` of the catalog on every core; estimated from `documents_timed` of them. `bytes` is
     the size of the encoder's files in the snapshot. Without vectors all are 0, and the times None.
     """
 
@@ -47,7 +47,7 @@ def measure_costs(
 ) -> list[EncoderCost]:
     """Return the cost of the encoder of each snapshot's folder.
 
-    `exports` are the fp32 exports, None for a snapshot without vectors; `documents` are the texts of its tools.
+    `exports` are the exported encoders, None for a snapshot without vectors; `documents` are the texts of its tools.
     """
     request_ms = _request_ms(snapshots, [text for text in _evenly(requests, _MOST_REQUESTS) if text.strip()])
     costs = []

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.encoders.export import EncoderModel, Export
+from pipeline.encoders.export import Export
 from pipeline.errors import RunAborted
 from pipeline.execution import Execution, parts
 from pipeline.ledger import Ledger
@@ -112,12 +112,11 @@ def _opened(folder: Path, spec: EncoderManifest, batch_size: int, threads: int |
 
 @dataclass
 class Embedding:
-    """Embeds the texts of a build by the model's fp32 `export`. `embedded` counts those that were new to the ledger.
+    """Embeds the texts of a build by the `export` that its router runs. `embedded` counts those new to the ledger.
 
     `batch_size` bounds the texts encoded at once. Vectors lie in `scratch`, whose folder outlives this object.
     """
 
-    model: EncoderModel
     export: Export
     batch_size: int
     ledger: Ledger
@@ -129,21 +128,21 @@ class Embedding:
     def embed(self, texts: Iterable[str], prefix: str | None = None) -> list[str]:
         """Put the vectors of texts into the ledger, where they are not there yet, and return the hashes of all.
 
-        Each is embedded with `prefix` before it, by default that of the model's documents. New ones are embedded in the
-        order of their hashes, so that the batches do not depend on how they came.
+        Each is embedded with `prefix` before it, by default that of documents. New ones are embedded in the order of
+        their hashes, so that the batches do not depend on how they came.
         """
         hashes, missing = list[str](), dict[str, str]()
         for chunk in chunked(self._prefixed(texts, prefix), _TEXTS_AT_ONCE):
             digests = [fingerprint(text) for text in chunk]
             hashes += digests
-            known = self.ledger.vectors.known(digests, self.model.key, self.model.dim)
+            known = self.ledger.vectors.known(digests, self.export.key, self.export.spec.dim)
             missing |= {digest: text for digest, text in zip(digests, chunk, strict=True) if digest not in known}
         stages = parts([missing[digest] for digest in sorted(missing)], _TEXTS_A_STAGE)
         shared = self.export, self.batch_size, self.execution.threads
         self.progress.start("embed", len(missing))
         with forward_advance(self.progress, len(missing)) as ended:
             for batch, vectors in self.execution.map("embed", embed_texts, stages, *shared):
-                self.ledger.vectors.put([fingerprint(text) for text in batch], vectors, self.model.key)
+                self.ledger.vectors.put([fingerprint(text) for text in batch], vectors, self.export.key)
                 self.embedded += len(batch)
                 ended(len(batch))
         return hashes
@@ -153,13 +152,13 @@ class Embedding:
         return self.vectors([fingerprint(text) for text in self._prefixed(texts, prefix)])
 
     def _prefixed(self, texts: Iterable[str], prefix: str | None) -> Iterator[str]:
-        before = self.model.document_prefix if prefix is None else prefix
+        before = self.export.spec.document_prefix if prefix is None else prefix
         return (before + text for text in texts)
 
     def vectors(self, hashes: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of embedded texts by their hashes, as `matrix` does."""
-        vectors = self.scratch.array((len(hashes), self.model.dim))
-        return self.ledger.vectors.vectors(hashes, self.model.key, self.model.dim, out=vectors)
+        vectors = self.scratch.array((len(hashes), self.export.spec.dim))
+        return self.ledger.vectors.vectors(hashes, self.export.key, self.export.spec.dim, out=vectors)
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ class CatalogVectors:
     """All vectors of a catalog, in the order of its documents, mapped from files: float32 and L2-normalised.
 
     `documents` has the shape (tools, dim), `phrases` (phrases, dim); tool i owns phrases[offsets[i]:offsets[i+1]].
-    `document_hashes` and `phrase_hashes` are the hashes of their texts. `export` is the encoder that the router runs.
+    `document_hashes` and `phrase_hashes` are the hashes of their texts. `export` made both, and encodes requests.
     """
 
     documents: NDArray[np.float32]
@@ -175,11 +174,10 @@ class CatalogVectors:
     offsets: NDArray[np.int64]
     document_hashes: Sequence[str]
     phrase_hashes: Sequence[str]
-    model: EncoderModel
     export: Export
 
 
-def collect_vectors(documents: Sequence[FieldDocuments], embedding: Embedding, export: Export) -> CatalogVectors:
+def collect_vectors(documents: Sequence[FieldDocuments], embedding: Embedding) -> CatalogVectors:
     """Return the vectors of documents and phrases, after embedding those that the ledger does not have."""
     texts = (document.dense for document in documents)
     hashes = embedding.embed(chain(texts, (phrase for document in documents for phrase in document.phrases)))
@@ -190,6 +188,5 @@ def collect_vectors(documents: Sequence[FieldDocuments], embedding: Embedding, e
         offsets=np.cumsum([0, *(len(document.phrases) for document in documents)], dtype=np.int64),
         document_hashes=document_hashes,
         phrase_hashes=phrase_hashes,
-        model=embedding.model,
-        export=export,
+        export=embedding.export,
     )

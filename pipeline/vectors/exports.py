@@ -5,7 +5,6 @@ An export is checked against the model as its authors run it, by sentence-transf
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import util
 from pathlib import Path
@@ -14,46 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.encoders.export import EncoderModel, Export, ExportCache, ExportUse, cache_folder
+from pipeline.encoders.export import EncoderModel, Export, ExportCache, cache_folder
 from pipeline.encoders.export.bert import unsupported_reason
 from pipeline.encoders.export.model import read_json
 from pipeline.encoders.export.onnx_export import export
 from pipeline.errors import RunAborted
-from pipeline.execution import Execution
 from pipeline.progress import Progress
-from pipeline.settings import VectorSettings
 from pipeline.vectors.model import load_sentence_transformer
 from router.contract import ENCODER_TOKENS
 from router.errors import EncoderInvalid
 from router.process import silence_onnxruntime
-
-
-@dataclass(frozen=True)
-class EncoderExports:
-    """The exports that a build needs, each made at first use: fp32 for tools, the settings' precision for requests."""
-
-    settings: VectorSettings
-    model: EncoderModel
-    execution: Execution
-    cache: ExportCache
-    _made: dict[str, tuple[Export, ExportUse]] = field(default_factory=dict)
-
-    def of_tools(self) -> Export:
-        """Return the fp32 export, which embeds tools. Raises RunAborted as `export_encoder` does."""
-        return self._export("fp32")
-
-    def of_requests(self) -> Export:
-        """Return the export that the router runs. Raises RunAborted as `export_encoder` does."""
-        return self._export(self.settings.precision)
-
-    def _export(self, precision: str) -> Export:
-        if precision not in self._made:
-            reference = ReferenceEncoder(self.model, self.settings.batch_size)
-            make = partial(export_encoder, self.model, precision, reference, self.cache)
-            exported = self.execution.run("export", make)
-            use = ExportUse(exported.folder)  # for as long as the build may link its files
-            self._made[precision] = exported, use
-        return self._made[precision][0]
 
 
 def user_cache(model: EncoderModel, workspace: Path, progress: Progress, storage: Path | None = None) -> ExportCache:

@@ -16,7 +16,7 @@ from router.fingerprint import file_sha256, fingerprint
 from router.user_cache import user_cache
 
 # Raise it with any change to how exports are made. Later versions of ONNX Runtime read its older operators.
-EXPORT_VERSION = 2
+EXPORT_VERSION = 3
 EXPORT_FILES = (ENCODER_MODEL, ENCODER_TOKENIZER)
 # Exports take a minute at most: a process that holds the lock for longer hangs.
 _MAX_WAIT_S = 600.0
@@ -31,6 +31,13 @@ class Export:
     folder: Path
     spec: EncoderManifest
     agreement: dict[str, float]
+
+    @property
+    def key(self) -> str:
+        """Return the part of a document vector's cache key that is not its text: vectors of two are never mixed."""
+        row = asdict(self.spec)
+        measures = ("revision", "pooling", "max_length", "precision", "document_prefix")
+        return fingerprint([EXPORT_VERSION, *(row[name] for name in measures)])[:16]
 
 
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path:

@@ -50,12 +50,6 @@ class EncoderModel:
         """Return the folder that names the model: its delta's, else that of its files."""
         return self.folder if self.delta is None else self.delta.parent
 
-    @property
-    def key(self) -> str:
-        """Return the part of a document vector's cache key that is not its text. The build encodes in fp32 by ONNX."""
-        parts = self.revision, self.pooling, self.max_length, "onnx", "fp32", self.document_prefix
-        return fingerprint(parts if self.document_prefix else parts[:-1])[:16]
-
     def spec(self, precision: str) -> EncoderManifest:
         """Return the manifest entry of the model, exported in a precision ("fp32" or "int8")."""
         measures = self.dim, self.max_length

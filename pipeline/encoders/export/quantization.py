@@ -2,7 +2,7 @@
 
 Activations share one scale per text, and a few large channels would take it. SmoothQuant (Xiao et al., ICML 2023)
 divides such channels and multiplies their weights, which changes nothing in exact arithmetic.
-See docs/decisions/vectors.md.
+Weights are scaled so that no processor caps a sum of their products. See docs/decisions/vectors.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ from router.process import silence_onnxruntime
 
 _STRENGTH = 0.75  # the share of a channel's range that moves into the weights
 _MIN_RANGE = 1e-6
+_MOST_OF_A_PAIR = 127  # rounded 128, which by 255 is 32,640
 _PRODUCTS = ("MatMul", "Attention")  # their first input is the activation, the second the weights
 
 Feeds = Mapping[str, NDArray[np.int64]]
@@ -34,6 +35,7 @@ def quantize(path: Path, texts: Sequence[Feeds]) -> None:
     # Fused operators have no inferred types: all are floats.
     options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
     quantize_dynamic(str(prepared), str(path), weight_type=QuantType.QInt8, per_channel=True, extra_options=options)
+    _fit_pairs(path, prepared)
     prepared.unlink()
 
 
@@ -64,6 +66,29 @@ def _smooth(path: Path, texts: Sequence[Feeds]) -> None:
             node.input[0] = smoothed
         for name, table in tables.items():
             weights[name].CopyFrom(numpy_helper.from_array(table * factors[:, None], name))
+    onnx.save(model, str(path))
+
+
+def _fit_pairs(path: Path, prepared: Path) -> None:
+    """Scale each channel of quantized weights again, from those of `prepared`, so that two neighbours sum to a byte.
+
+    Processors without VNNI add the products of two neighbours in 16 bits, and cap what is larger.
+    """
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(str(path))
+    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
+    for tensor in onnx.load(str(prepared)).graph.initializer:
+        quantized, scale = (tensors.get(f"{tensor.name}_{kind}") for kind in ("quantized", "scale"))
+        if quantized is None or scale is None or not scale.dims:  # tables and norms have one scale
+            continue
+        weights = numpy_helper.to_array(tensor)
+        neighbours = np.arange(0, len(weights), 2)
+        sums = [np.add.reduceat(np.maximum(part, 0), neighbours).max(axis=0) for part in (weights, -weights)]
+        scales = np.maximum(np.maximum(*sums), _MIN_RANGE) / np.float32(_MOST_OF_A_PAIR)
+        quantized.CopyFrom(numpy_helper.from_array(np.rint(weights / scales).astype(np.int8), quantized.name))
+        scale.CopyFrom(numpy_helper.from_array(scales, scale.name))
     onnx.save(model, str(path))
 
 

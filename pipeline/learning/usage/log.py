@@ -83,7 +83,7 @@ class PastRequests:
         """Return the requests with vectors, from the ledger where it has them."""
         if embedding is None or not self.requests:
             return self
-        texts, prefix = [past.request for past in self.requests], embedding.model.query_prefix
+        texts, prefix = [past.request for past in self.requests], embedding.export.spec.query_prefix
         embedding.embed(texts, prefix)
         return replace(self, vectors=embedding.matrix(texts, prefix))
 

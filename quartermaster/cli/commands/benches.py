@@ -85,7 +85,7 @@ def build_both(
         bars.start("resolve", None)
         serving = encoder_serving(serving_folder(SnapshotStore(workspace, settings.name)))
         sides.append((settings, vectors.resolve_encoder(settings.vectors, bars, serving)))
-    first, second = (model and (model.key, model.query_prefix) for _, model in sides)
+    first, second = (model and (model.revision, model.query_prefix) for _, model in sides)
     if first == second:
         model = sides[0][1]
         same = f"{model.name}, revision {model.revision}" if model else "none"
@@ -99,9 +99,8 @@ def build_both(
 
 def encoder_costs(built: tuple[BuiltEncoder, BuiltEncoder], bench: Bench, workspace: Path, bars: Any) -> list[Any]:
     """Return what both encoders cost, as JSON: see `pipeline.vectors.cost`."""
-    from pipeline.execution import DirectExecution
     from pipeline.inspection.served_tools import served_texts
-    from pipeline.vectors import EncoderExports, user_cache
+    from pipeline.vectors import ReferenceEncoder, export_encoder, user_cache
     from pipeline.vectors.cost import measure_costs
 
     bars.start("time", None)
@@ -109,8 +108,9 @@ def encoder_costs(built: tuple[BuiltEncoder, BuiltEncoder], bench: Bench, worksp
     def export_of(one: BuiltEncoder) -> "Export | None":
         if one.model is None:
             return None
+        reference = ReferenceEncoder(one.model, one.settings.vectors.batch_size)
         cache = user_cache(one.model, workspace, bars)
-        return EncoderExports(one.settings.vectors, one.model, DirectExecution(), cache).of_tools()
+        return export_encoder(one.model, one.settings.vectors.precision, reference, cache)
 
     costs = measure_costs(
         [one.snapshot for one in built],

@@ -52,7 +52,7 @@ class Catalog:
         write_rows(self.folder / "tools.jsonl", rows)
         write_rows(self.folder / "expansions.jsonl", words)
         sections: dict[str, dict[str, Any]] = {
-            "vectors": {"encoder": str(self._encoder) if vectors else "none"},
+            "vectors": {"encoder": str(self._encoder) if vectors else "none", "precision": "fp32"},
             "enrichment": {"generator": "none"},
             "assessment": {"enabled": False},
             "retrieval": {"recipe": recipe},

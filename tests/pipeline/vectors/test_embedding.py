@@ -82,8 +82,8 @@ def test_every_row_is_the_vector_of_its_text_and_only_a_new_text_is_embedded(
     def embedded(*documents: FieldDocuments) -> tuple[CatalogVectors, int]:
         """The vectors of documents, and how many texts had to be embedded for them."""
         with Ledger.open(tmp_path) as ledger, ScratchFolder.open(tmp_path) as scratch:
-            embedding = Embedding(model, exported, 16, ledger, DirectExecution(), SilentProgress(), scratch)
-            return collect_vectors(documents, embedding, exported), embedding.embedded
+            embedding = Embedding(exported, 16, ledger, DirectExecution(), SilentProgress(), scratch)
+            return collect_vectors(documents, embedding), embedding.embedded
 
     documents = [document("a", "one", "two"), document("b"), document("c", "two", "three")]
     vectors, made = embedded(*documents)
@@ -98,3 +98,14 @@ def test_every_row_is_the_vector_of_its_text_and_only_a_new_text_is_embedded(
     assert embedded(*documents[:2], document("c", "two", "four"))[1] == 1
     without, _ = embedded(document("a"), document("b"))
     assert (without.phrases.shape, without.offsets.tolist()) == ((0, 32), [0, 0, 0])
+
+
+def test_a_ledger_gives_no_vector_of_another_precision(tmp_path: Path, model: EncoderModel, exported: Export) -> None:
+    reference, texts = ReferenceEncoder(model, 8), ["refund a charge", "list the invoices of a customer"]
+    exports = exported, export_encoder(model, "int8", reference, ExportCache([cache_folder()]))
+    with Ledger.open(tmp_path) as ledger, ScratchFolder.open(tmp_path) as scratch:
+        for export in exports:
+            embedding = Embedding(export, 16, ledger, DirectExecution(), SilentProgress(), scratch)
+            embedding.embed(texts)
+            assert embedding.embedded == len(texts)
+            assert np.array_equal(embedding.matrix(texts), BatchEncoder(export, 16).encode(texts))

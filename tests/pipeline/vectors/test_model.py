@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import HfApi
 
-from pipeline.encoders.export import PACKAGED, TOOLS_ENCODER, EncoderModel, packaged_folder, tools_folder
+from pipeline.encoders.export import PACKAGED, TOOLS_ENCODER, EncoderModel, Export, packaged_folder, tools_folder
 from pipeline.errors import RunAborted
 from pipeline.progress import SilentProgress
 from pipeline.settings import VectorSettings
@@ -51,7 +51,7 @@ def test_the_packaged_model_and_the_delta_over_it_are_two_encoders() -> None:
     assert (plain.folder, plain.delta) == (packaged_folder(), None)
     assert (tools.folder, tools.saved_in) == (packaged_folder(), tools_folder())
     assert plain.revision == "7e5b9adac1909589"  # as ever: vectors and snapshots of it stay what they are
-    assert tools.revision != plain.revision and tools.key != plain.key
+    assert tools.revision != plain.revision
 
 
 def test_a_folder_is_read_with_its_pooling(encoder_folder: Path) -> None:
@@ -69,6 +69,10 @@ def test_a_query_prefix_is_the_settings_then_the_models_own_then_the_known_one_o
     assert resolved(str(folder), query_prefix="").query_prefix == ""
 
 
+def key(model: EncoderModel, precision: str = "int8") -> str:
+    return Export(model.folder, model.spec(precision), {}).key
+
+
 def prefixes(model: EncoderModel) -> tuple[str, str]:
     return model.query_prefix, model.document_prefix
 
@@ -79,7 +83,7 @@ def test_documents_have_a_prefix_too_where_the_model_is_an_e5_says_so_or_the_set
     bare = resolved(str(folder), document_prefix="")
     assert prefixes(model) == ("query: ", "passage: ") and model.spec("fp32").document_prefix == "passage: "
     assert prefixes(resolved(str(save(tmp_path / "multilingual-e5-large-instruct")))) == ("", "")
-    assert prefixes(bare) == ("query: ", "") and bare.key != model.key
+    assert prefixes(bare) == ("query: ", "") and key(bare) != key(model)
     other = save(tmp_path / "other")
     prompts = {"prompts": {"query": "", "document": "text: "}}
     (other / "config_sentence_transformers.json").write_text(json.dumps(prompts), encoding="utf-8")
@@ -96,12 +100,16 @@ def test_pooling_is_read_from_the_newer_files_too_and_one_that_is_not_supported_
         resolved(str(folder))
 
 
-def test_other_weights_or_pooling_give_another_key(encoder_folder: Path, tmp_path: Path) -> None:
+def test_other_weights_pooling_or_precision_give_another_key_and_another_way_to_export_too(
+    encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     same = shutil.copytree(encoder_folder, tmp_path / "same")
-    keys = {resolved(str(f)).key for f in (encoder_folder, same)}
+    keys = {key(resolved(str(f))) for f in (encoder_folder, same)}
     assert len(keys) == 1
     others = (save(tmp_path / "reseeded", seed=1), save(tmp_path / "mean", pooling="mean"))
-    assert len(keys | {resolved(str(f)).key for f in others}) == 3
+    keys |= {key(resolved(str(f))) for f in others} | {key(resolved(str(same)), "fp32")}
+    monkeypatch.setattr("pipeline.encoders.export.cache.EXPORT_VERSION", 999)
+    assert len(keys | {key(resolved(str(same)))}) == 5
 
 
 @pytest.mark.parametrize("name", ["no-such-model", "nobody/no-such-model", "not a name!"])

@@ -83,7 +83,7 @@ def test_a_trained_delta_is_exported_like_any_other_encoder(
     assert {path.name for path in (tmp_path / "ours").iterdir()} == {DELTA_FILE, CHECKSUMS_FILE, CARD}
     assert json.loads((tmp_path / "ours" / CARD).read_text("utf-8"))["steps"] == report.steps > 0
     trained = describe_model(str(tmp_path / "ours"), tmp_path / "ours")
-    assert trained.key != base.key and (trained.dim, trained.pooling) == (base.dim, base.pooling)
+    assert trained.revision != base.revision and (trained.dim, trained.pooling) == (base.dim, base.pooling)
     export = export_encoder(trained, "fp32", ReferenceEncoder(trained, 16), ExportCache([tmp_path / "exports"]))
     assert export.agreement["least"] > 0.9999
 

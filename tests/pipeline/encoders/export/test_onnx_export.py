@@ -46,6 +46,20 @@ def test_an_export_agrees_with_its_model_and_auto_is_int8_where_that_does(cache:
     assert len(list((tmp_path / "other").glob("[!.]*"))) == 1  # the fp32 that it was made from is not kept
 
 
+def test_products_of_neighbouring_weights_sum_to_16_bits_so_that_no_processor_caps_them(
+    cache: ExportCache, tmp_path: Path
+) -> None:
+    import onnx
+
+    made = export(strong(tmp_path / "model"), "int8", cache)
+    graph = onnx.load(made.folder / "model.onnx").graph
+    weights = [onnx.numpy_helper.to_array(one) for one in graph.initializer if one.data_type == onnx.TensorProto.INT8]
+    pairs = [one.astype(np.int32).reshape(len(one) // 2, 2, -1) for one in weights if one.ndim == 2]
+    largest = [max(np.maximum(sign * pair, 0).sum(axis=1).max() for sign in (1, -1)) for pair in pairs]
+    assert len(largest) > 4 and max(largest) * 255 < 2**15
+    assert min(largest) > 100  # nearly all of a byte is used
+
+
 def test_auto_is_fp32_where_int8_does_not_agree_and_that_is_tried_once(
     cache: ExportCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,7 @@ class Built:
     def build(self, **tuning: Any) -> BuildReport:
         sections: dict[str, dict[str, Any]] = {
             **QUICK,
-            "vectors": {"encoder": str(self._encoder)},
+            "vectors": {"encoder": str(self._encoder), "precision": "fp32"},
             "tuning": {"calibrate": False, **tuning},
         }
         return build(load(self.catalog, sections, environment={}), workspace=self._workspace)
