@@ -38,7 +38,7 @@ class damage_refused:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, self._kinds) or (error is not None and is_panic(error)):
+        if error is not None and (isinstance(error, self._kinds) or is_panic(error)):
             raise SnapshotInvalid(f"{self._sentence}: {described(error)}") from error
 
 

@@ -36,6 +36,8 @@ class Spilled(Sequence[FieldDocuments]):
         self._lines.close()
 
     def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
         if not 0 <= place < len(self):
             raise IndexError(f"there is no document {place} of {len(self)}")
         self._lines.seek(self._offsets[place])

@@ -4,15 +4,19 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.large_catalogs import requests, tools
 from benchmarks.support.measuring import compare, percentiles
+from benchmarks.support.on_disk import Spilled
 from benchmarks.support.processes import children, family, listens_at, peer_ports
 from benchmarks.support.reference_vectors import ReferenceVectors
+from pipeline.indexing.lexical import write_lexical
 from router import DenseView
+from router.tools.field_text import FieldDocuments
 
 REAL: list[dict[str, object]] = [
     {
@@ -39,6 +43,15 @@ def test_each_tool_has_eight_different_phrases_and_is_asked_for_in_other_words()
     assert [len(own) for own in phrases.values()] == [8] * 40
     for asked in requests(REAL, 40, seed=1, number=50):
         assert not set(asked["request"].split(", then ")[:1]) & phrases[asked["tool"]]
+
+
+def test_documents_on_disk_are_indexed_as_those_in_memory(tmp_path: Path) -> None:
+    documents = [FieldDocuments(f"a/{word}", word, f"Gets a {word}.", "", "", ()) for word in ("film", "song", "book")]
+    with Spilled(tmp_path / "documents") as spilled:
+        for document in documents:
+            spilled.append(document)
+        lengths = [write_lexical(of, tmp_path / name) for of, name in ((documents, "held"), (spilled, "read"))]
+        assert lengths[0] == lengths[1] and spilled[1:] == documents[1:]
 
 
 def test_every_vector_scores_as_the_view_says() -> None:
