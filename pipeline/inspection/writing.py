@@ -31,6 +31,7 @@ from router.tools.field_text import FieldDocuments
 from router.tools.foreign_text import foreign_script
 
 Row = dict[str, Any]  # keys that a table has no column for are left out
+_JSON = msgspec.json.Encoder(order="sorted")  # equal values are equal texts
 _UNDETERMINED = "und"  # ISO 639-2's code for it
 _ROWS = 8_192  # in memory at once: vectors of 384 dimensions take 13 MB
 _WORDS = 13  # columns of `expansions` before its costs, which accounts.sql adds
@@ -128,12 +129,7 @@ def _tools(state: BuildState) -> Iterator[Row]:
         row = record.to_json()
         yield {
             **row,
-            # Keys in order: equal values are equal texts, whichever order a vendor has.
-            **{
-                name: msgspec.json.encode(row[name], order="sorted").decode()
-                for name in comparison_sql.JSON_COLUMNS
-                if name in row
-            },
+            **{name: _JSON.encode(row[name]).decode() for name in comparison_sql.JSON_COLUMNS if name in row},
             "ordinal": ordinal,
             "tags": record.tags,
             "kind": str(record.kind),

@@ -83,12 +83,12 @@ def _is_backed_up(connection: "duckdb.DuckDBPyConnection", workspace: Path) -> b
     if last is None:
         return False
     try:
-        with connect_to_read(last, whole=False) as backup:
+        with connect_to_read(last) as backup:
             stored, copied = (
                 {table: of for table, of in contents(each).items() if of[0] and table not in _OF_EACH_RUN}
                 for each in (connection, backup)
             )
-    except (QuartermasterError, duckdb.Error):
+    except QuartermasterError:
         return False
     return stored == copied
 

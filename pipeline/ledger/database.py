@@ -170,18 +170,15 @@ def connect(path: Path) -> "duckdb.DuckDBPyConnection":
     return _whole(connection, path)
 
 
-def connect_to_read(path: Path, *, whole: bool = True) -> "duckdb.DuckDBPyConnection":
-    """Return a connection that only reads a ledger or a backup, after all of it was read once where it must be `whole`.
-
-    Raises LedgerInUse, RunAborted or LedgerDamaged.
-    """
+def connect_to_read(path: Path) -> "duckdb.DuckDBPyConnection":
+    """Return a connection that only reads a ledger or a backup. Raises LedgerInUse, RunAborted or LedgerDamaged."""
     connection = duckdb.connect(config=CONNECTION)  # in memory: it may write beside the ledger, a copy for example
     try:
         connection.execute(f"ATTACH {quoted(str(path))} AS ledger (READ_ONLY); USE ledger")
     except duckdb.Error as error:
         connection.close()
         raise explained(error, path) from error
-    return _whole(connection, path) if whole else connection
+    return _whole(connection, path)
 
 
 def _whole(connection: "duckdb.DuckDBPyConnection", path: Path) -> "duckdb.DuckDBPyConnection":

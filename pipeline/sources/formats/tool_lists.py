@@ -41,6 +41,7 @@ from router.tools.definitions.vendors import PARAMETERS, SPLIT_PARAMETERS, read_
 
 MORE_PAGES = "says that more pages follow"
 _SECTION = "source.fields"
+_Found = RawTool | ListedDefinition | RecordRejected
 _AT_ONCE = 2_048  # definitions read
 # What an expression raises where the values are not for it: jmespath's errors are ValueErrors, others are Python's.
 _UNFIT = (ValueError, TypeError, ArithmeticError, RecursionError)
@@ -92,7 +93,7 @@ def read_jsonl(
     lines = read_source_lines(path, limits, repeats := RepeatedKeys(), known)
     values = [line[1] for line in lines if not isinstance(line, RecordRejected)]
     yield from _of_whole([{"name": v.name} if isinstance(v, RawTool) else v for v in values], repeats)
-    found: list[RawTool | ListedDefinition | RecordRejected] = []
+    found: list[_Found] = []
     for line in lines:
         if isinstance(line, RecordRejected):
             found.append(line)
@@ -139,11 +140,7 @@ def listed_tool(one: ListedDefinition, file: str, *, own_id: bool = False) -> Ra
 
 
 def _listed_tools(
-    found: Sequence[RawTool | ListedDefinition | RecordRejected],
-    file: str,
-    memo: Memo | None,
-    *,
-    own_id: bool = False,
+    found: Sequence[_Found], file: str, memo: Memo | None, *, own_id: bool = False
 ) -> Iterator[RawTool | RecordRejected]:
     """Yield listed definitions as tools, or why they are rejected. `memo` has what earlier builds read."""
     if len(found) > _AT_ONCE:  # whoever counts the tools and their bytes may stop in between

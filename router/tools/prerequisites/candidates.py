@@ -46,43 +46,24 @@ _PLAIN_WORD = re.compile(r"[a-z]{3,}")
 
 @dataclass(frozen=True)
 class Traits:
-    """What the record of a tool says of it, as one that needs something and as one that another may need.
-
-    Attributes:
-        needs: What it needs.
-        words: The words of its name, its path and its needs, in the singular.
-        geocodes: It turns words into a point on earth.
-        searches: It is a search.
-        reads: It changes nothing.
-        nouns: Readings of what it returns, each the words of a noun phrase in the singular: its name's and its path's.
-        enum: The things that a search takes by type.
-        named: Those that the texts of a search name.
-        outputs: The things whose identifiers it returns, empty for an `id` at the top.
-        outputs_coordinates: It returns a latitude.
-        takes_words: It can be given a person's words.
-        is_one: It gets one thing: `get_active_window`, `GET /auth/session/info`.
-        is_narrowed: Its name has a condition: `teams_with_access_to_the_branch`.
-        of_self: It is about the caller.
-        of_own: It finds what is the caller's.
-        signs_in: It opens a session: by its name, or as one that gives a token for a password.
-    """
+    """What a record says of its tool, as one that needs something and as one that another may need."""
 
     needs: tuple[Need, ...]
-    words: frozenset[str]
-    geocodes: bool
+    words: frozenset[str]  # of its name, its path and its needs, in the singular
+    geocodes: bool  # it turns words into a point on earth
     searches: bool
-    reads: bool
-    nouns: tuple[tuple[str, ...], ...]
-    enum: frozenset[str]
-    named: frozenset[str]
-    outputs: frozenset[tuple[str, ...]]
+    reads: bool  # it changes nothing
+    nouns: tuple[tuple[str, ...], ...]  # readings of what it returns, in the singular: its name's and its path's
+    enum: frozenset[str]  # the things that a search takes by type
+    named: frozenset[str]  # the things that the texts of a search name
+    outputs: frozenset[tuple[str, ...]]  # the things whose identifiers it returns, empty for an `id` at the top
     outputs_coordinates: bool
-    takes_words: bool
-    is_one: bool
-    is_narrowed: bool
-    of_self: bool
-    of_own: bool
-    signs_in: bool
+    takes_words: bool  # it can be given a person's words
+    is_one: bool  # it gets one thing: `get_active_window`, `GET /auth/session/info`
+    is_narrowed: bool  # its name has a condition: `teams_with_access_to_the_branch`
+    of_self: bool  # it is about the caller
+    of_own: bool  # it finds what is the caller's
+    signs_in: bool  # it opens a session: by its name, or as one that gives a token for a password
 
     @classmethod
     def of(cls, record: ToolRecord, *, marks_required: bool) -> "Traits":
