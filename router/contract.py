@@ -221,7 +221,12 @@ class Manifest:
     @classmethod
     def from_bytes(cls, data: bytes, path: Path) -> "Manifest":
         """Return the manifest in the bytes of a file. Raises SnapshotInvalid as `read_manifest` does."""
-        raw = _parsed(data, path)
+        try:
+            raw = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
+        if is_nested_deeper(raw, _MOST_DEPTH):
+            raise SnapshotInvalid(f"{path} is nested deeper than {_MOST_DEPTH} levels, the most that is read")
         if not isinstance(raw, dict) or not isinstance(raw.get("versions"), dict):
             raise SnapshotInvalid(f"{path} is not a snapshot's manifest")
         version = raw["versions"].get("format")
@@ -243,17 +248,6 @@ class Manifest:
                 place = f"$.files[{name!r:.200}]" if name in manifest.files else "$.snapshot"
                 raise SnapshotInvalid(f"{path}: {place} cannot be a file of a snapshot: its name {problem}")
         return manifest
-
-
-def _parsed(data: bytes, path: Path) -> Any:
-    """Return the JSON value in bytes. Raises SnapshotInvalid where there is none, or it is nested too deep."""
-    try:
-        raw = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise SnapshotInvalid(f"{path} cannot be read: {error}") from error
-    if is_nested_deeper(raw, _MOST_DEPTH):
-        raise SnapshotInvalid(f"{path} is nested deeper than {_MOST_DEPTH} levels, the most that is read")
-    return raw
 
 
 def read_manifest(folder: Path) -> tuple[bytes, Manifest]:

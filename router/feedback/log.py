@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, MsgspecError
 
-from router.errors import SettingsInvalid, quoted
+from router.errors import SettingsInvalid
 from router.feedback.events import Event, Offered, Outcome, Reported, encode_events
 from router.feedback.files import EventFiles
 from router.typed import converted
@@ -237,10 +237,7 @@ if hasattr(os, "register_at_fork"):
 
 def parse_outcome(value: Outcome | str) -> Outcome:
     """Return the outcome of a name. Raises SettingsInvalid for an unknown one."""
-    try:
-        return Outcome(value)
-    except ValueError:
-        raise SettingsInvalid(f"outcome is {quoted(value)}, it must be one of {', '.join(Outcome)}") from None
+    return converted(value, Outcome, whole="outcome")
 
 
 def _check_number(name: str, value: object, least: int) -> None:
