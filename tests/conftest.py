@@ -193,7 +193,7 @@ def workspace(catalog_folder: Path, encoder_folder: Path, tmp_path_factory: pyte
     from pipeline.build import build
     from pipeline.settings import load
 
-    settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder), "precision": "fp32"}}, environment={})
     return made_once(tmp_path_factory, "workspace", lambda folder: build(settings, workspace=folder))
 
 

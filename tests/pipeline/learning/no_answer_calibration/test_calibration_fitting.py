@@ -109,7 +109,7 @@ def test_without_judgements_the_phrases_set_the_scale_if_there_are_enough(
     said = probabilities_of(
         calibrated, [held_out for held_out, _ in rank_held_out_phrases(BatchRanker(opened))[ENGLISH]]
     )
-    assert np.mean(np.array(said) < calibrated.calibrations[0].threshold) <= 0.1
+    assert np.mean(np.array(said) < calibrated.calibrations[0].threshold) <= 0.2
 
 
 def test_requests_that_fit_worse_than_those_of_no_tool_calibrate_nothing(opened: Snapshot) -> None:
