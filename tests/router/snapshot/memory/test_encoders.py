@@ -56,7 +56,8 @@ def test_a_folder_with_an_encoder_makes_the_dense_list(exported: Path, snapshot:
     assert len(rankings[Signal.DENSE]) == 2
     assert Signal.DENSE in router.manifest.signals
     assert router.manifest.encoder and router.manifest.encoder.dim == 32
-    assert router.route("give the money back", explain=True)[0].phrase == "give the money back"
+    phrase = "give the money back"
+    assert phrase in [tool.phrase for tool in router.route(phrase, explain=True)]
     for folder in (snapshot, snapshot.parent):  # of a snapshot, or of a catalog
         expected = router.route("undo a payment")
         assert Router.from_tools(TOOLS, phrases=said, encoder=folder).route("undo a payment").tools == expected.tools
