@@ -32,6 +32,23 @@ from router.tools.definitions.reading import record_of
 __all__ = ["RouterSearch"]
 
 _READ_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_OBJECT, _TEXT = {"type": "object"}, {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_FIRST = {**_TEXTS, "description": "Tools to call before this one."}
+_TOOL_SCHEMA = {
+    **_OBJECT,
+    "properties": {"name": _TEXT, "signature": _TEXT, "description": _TEXT, "inputSchema": _OBJECT, "first": _FIRST},
+    "required": ["name"],
+}
+_RESULT_SCHEMA: dict[str, Any] = {
+    **_OBJECT,
+    "properties": {
+        "tools": {"type": "array", "items": _TOOL_SCHEMA},
+        "none_fits": {"type": "boolean"},
+        "notes": _TEXTS,
+    },
+    "required": ["tools", "none_fits", "notes"],
+}
 _NO_TOOLS = "There are no tools to search."
 
 
@@ -98,7 +115,7 @@ class RouterSearch(BaseSearchTransform):
             title="Search tools",
             description=f"{DESCRIPTION} Call what you find with {self._call_tool_name}.",
             annotations=_READ_ONLY,
-            output_schema=None,
+            output_schema=_RESULT_SCHEMA,
         )
         return found.model_copy(update={"parameters": schema_of(Searched)})
 

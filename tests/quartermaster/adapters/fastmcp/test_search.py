@@ -19,6 +19,7 @@ from fastmcp.server.auth import require_scopes
 from fastmcp.server.auth.providers.jwt import StaticTokenVerifier
 from fastmcp.server.middleware import Middleware
 from fastmcp.tools.base import Tool
+from jsonschema import validate
 
 from quartermaster.adapters.fastmcp import RouterSearch, _result, catalog
 from router import Router
@@ -88,6 +89,8 @@ def test_a_model_reads_one_line_for_each_tool_and_programs_read_json(server: Fas
     assert found.content[0].text.splitlines()[0] == line
     assert found.structured_content["tools"][0] == {"name": "refund_charge", "signature": line}
     assert not found.structured_content["none_fits"]
+    listed = with_client(server, lambda client: client.list_tools())
+    validate(found.structured_content, listed[0].output_schema)
     with Router.from_tools(desk_server.FUNCTIONS, encoder=None) as router:
         assert names(found.structured_content) == list(router.route(MONEY["request"], k=5).ids)
 
