@@ -33,6 +33,12 @@ def _header_name(name: str) -> str:
     return name
 
 
+def _variable_name(name: str) -> str:
+    if not name or "=" in name or "\0" in name:
+        raise ValueError("it cannot name a variable")
+    return name
+
+
 def _each_once(headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
     if len({name.lower() for name in headers}) < len(headers):
         raise ValueError("a header stands there twice, in small and in capital letters")
@@ -46,11 +52,17 @@ def _address(url: str) -> str:
     return url
 
 
+def _with_program(command: tuple[str, ...]) -> tuple[str, ...]:
+    if not (command and command[0]):
+        raise ValueError("it is empty: it holds the program and its arguments")
+    return command
+
+
 Address = Annotated[str, AfterValidator(_address)]
-Command = Annotated[tuple[str, ...], Field(min_length=1)]
+Command = Annotated[tuple[str, ...], AfterValidator(_with_program)]
 Fillable = Annotated[SecretStr, AfterValidator(_fillable)]
 Headers = Annotated[dict[Annotated[str, AfterValidator(_header_name)], Fillable], AfterValidator(_each_once)]
-Environment = dict[Annotated[str, Field(pattern=r"^[^=\x00]+$")], Fillable]
+Environment = dict[Annotated[str, AfterValidator(_variable_name)], Fillable]
 Grant = Literal["client_credentials", "authorization_code"]
 
 
