@@ -41,7 +41,7 @@ class SourceReading:
         """Return all of it as JSON, keys in the order of the source, which field text depends on."""
         rejected = [[[row.origin.file, row.origin.pointer], row.reason, row.keys] for row in self.rejected]
         stored = {"tools": list(map(_row, self.tools)), "rejected": rejected, "notices": self.notices}
-        return msgspec.json.encode(stored).decode()
+        return json.dumps(stored, separators=(",", ":"))  # ASCII: a notice may quote a key with a lone surrogate
 
     @classmethod
     def from_text(cls, key: str, source: str, text: str) -> "SourceReading":

@@ -13,8 +13,9 @@ from pipeline.sources import RawTool
 from pipeline.sources.formats import document
 from pipeline.sources.formats.document import parse_line
 from pipeline.sources.formats.tool_lists import read_jsonl
+from pipeline.sources.last_reading import SourceReading
 from router.record import Origin
-from tests.pipeline.sources.reading import apart, tools
+from tests.pipeline.sources.reading import apart, read_one, tools
 
 Write = Callable[[str, list[Any]], Path]
 HUGE = "9" * 309
@@ -162,3 +163,10 @@ def test_what_utf_8_cannot_store_is_replaced_in_texts_and_keys(write_lines: Writ
     (tool,) = tools(read_jsonl(write_lines("tools.jsonl", [line])))
     assert tool.name == text
     assert tool.input_schema == {"properties": {text: {"enum": [text]}}}
+
+
+def test_a_repeated_key_that_no_encoding_has_can_be_stored_with_its_notice(write_lines: Write, tmp_path: Path) -> None:
+    write_lines("tools.jsonl", ['{"name": "a", "\\udc00": 1, "\\udc00": 2}'])
+    (reading,) = read_one(tmp_path, path="tools.jsonl").by_source
+    assert "\udc00" in reading.notices[0]
+    assert SourceReading.from_text(reading.key, reading.source, reading.to_text()) == reading
