@@ -63,9 +63,10 @@ def resolve_encoder(
 def _of_revision(
     model: EncoderModel, revision: str, query_prefix: str | None, find: Callable[[str], Path], progress: Progress
 ) -> EncoderModel:
-    """Return a model of the hub's cache by the commit that has a revision: another program may have moved the branch.
+    """Return the model as it is in that commit of the hub's cache whose files have a revision.
 
-    Where there is no such commit, and for a model that is not of the hub, it is the model as it is, which is noted.
+    Another program may have moved the branch since. Without such a commit, and for a model that is not of the hub, the
+    model itself is returned, and a note says so.
     """
     commits, name = model.saved_in.parent, model.name.partition("@")[0]
     for commit in sorted(commits.iterdir()) if commits.name == "snapshots" else ():

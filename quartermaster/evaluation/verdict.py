@@ -72,7 +72,7 @@ def advice(diagnosis: Diagnosis) -> str:
 
 
 def wants_phrase(diagnosis: Diagnosis) -> bool:
-    """Return whether `advice` is another phrase of the tool."""
+    """Return whether `advice` asks for another phrase of the tool."""
     if not advice(diagnosis) or diagnosis.refusal is not None or not diagnosis.words:
         return False
     return diagnosis.place is not None or not _comes_near(diagnosis)

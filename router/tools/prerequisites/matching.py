@@ -40,8 +40,8 @@ class Prerequisite:
 
 
 Edges = tuple[Prerequisite, ...]
-# Returns what a function gives of each group of tools: its name, its type, the groups, and what computes it of some. It
-# may have it from an earlier call.
+# Returns a result for each group of tools, which may be one of an earlier call. It is given the name of what is found,
+# the type of a result, the groups, and what computes the results of groups by their places.
 Keep = Callable[[str, Any, Sequence[Sequence[ToolRecord]], Callable[[Sequence[int]], Sequence[Any]]], Sequence[Any]]
 _LEAST_CONFIDENCE = 0.64
 _MOST_RESOLVERS = 3  # for each need
