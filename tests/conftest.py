@@ -192,8 +192,9 @@ def workspace(catalog_folder: Path, encoder_folder: Path, tmp_path_factory: pyte
     """The workspace of the run's one built catalog: four signals, the small encoder. To be read, or copied."""
     from pipeline.build import build
     from pipeline.settings import load
+    from tests.support.small_encoder import vector_settings
 
-    settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder), "precision": "fp32"}}, environment={})
+    settings = load(catalog_folder, {"vectors": vector_settings(encoder_folder)}, environment={})
     return made_once(tmp_path_factory, "workspace", lambda folder: build(settings, workspace=folder))
 
 

@@ -23,6 +23,7 @@ from quartermaster.evaluation import Judgement
 from tests.support.factories import TOOLS, expansion_row
 from tests.support.quick import QUICK
 from tests.support.rows import write_rows
+from tests.support.small_encoder import vector_settings
 
 FORECAST = frozenset({"weather/getForecast"})
 RAIN = Judgement("rain", "will it rain tomorrow", FORECAST, FORECAST, "single")
@@ -51,7 +52,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory, encoder_folder: Path) -> Wor
     (folder / "catalog.toml").write_text(
         '[[source]]\npath = "tools.jsonl"\n[enrichment]\nexpansions = "expansions.jsonl"\n'
     )
-    return Workbench(folder, scratch, {**QUICK, "vectors": {"encoder": str(encoder_folder)}})
+    return Workbench(folder, scratch, {**QUICK, "vectors": vector_settings(encoder_folder)})
 
 
 def counts(found: Mapping[str, Any], *names: str) -> list[Any]:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.once import made_once
 from tests.support.places import ROOT
+from tests.support.small_encoder import vector_settings
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +17,7 @@ def demo_workspace(encoder_folder: Path, tmp_path_factory: pytest.TempPathFactor
     from pipeline.build import build
     from pipeline.settings import load
 
-    settings = load(ROOT / "catalogs" / "demo", {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    settings = load(ROOT / "catalogs" / "demo", {"vectors": vector_settings(encoder_folder)}, environment={})
     return made_once(tmp_path_factory, "demo", lambda folder: build(settings, workspace=folder))
 
 

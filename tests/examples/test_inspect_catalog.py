@@ -16,6 +16,7 @@ from tests.examples.conftest import EXAMPLES
 from tests.pipeline.enrichment.model_server import ModelServer, Reply, answer, completion, row, tool_of
 from tests.support.factories import TOOLS
 from tests.support.rows import write_rows
+from tests.support.small_encoder import vector_settings
 
 NAME = "inspect_catalog.ipynb"
 JUPYTER_EXECUTE = "from nbclient.cli import main; main()"
@@ -38,7 +39,7 @@ def workspace_with_faults(encoder_folder: Path, tmp_path: Path) -> Path:
     write_rows(tmp_path / "office" / "tools.jsonl", [*TOOLS, duplicate, {"description": "It has no name."}])
     with ModelServer(with_a_link) as model:
         changed: dict[str, dict[str, Any]] = {
-            "vectors": {"encoder": str(encoder_folder)},
+            "vectors": vector_settings(encoder_folder),
             "enrichment": {"base_url": model.base_url, "api_key": "sk-loopback", "contrast": False},
             "publish": {"max_rejected_share": 0.2},
         }

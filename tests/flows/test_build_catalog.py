@@ -63,6 +63,7 @@ def flown(
     with pytest.MonkeyPatch.context() as patch, shown_on(screen):
         patch.setattr(screen, "start", lambda stage, total=None: stages.append(stage))
         patch.setenv("QUARTERMASTER_FLOW__BATCH_SIZE", "3")
+        patch.setenv("QUARTERMASTER_VECTORS__PRECISION", "fp32")  # as the workspace
         return flow_state(folder, place / "ws", encoder=str(encoder_folder)), stages
 
 

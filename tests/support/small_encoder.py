@@ -41,6 +41,11 @@ def save(folder: Path, *, hidden: int = 32, pooling: str = "cls", seed: int = 0)
     return folder
 
 
+def vector_settings(folder: Path) -> dict[str, str]:
+    """The settings of vectors by a small encoder: in fp32, as they lie so close together that int8 would order them."""
+    return {"encoder": str(folder), "precision": "fp32"}
+
+
 def _tensors(hidden: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The names and shapes of a BERT's weights, as its checkpoints have them."""
 

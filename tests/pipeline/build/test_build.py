@@ -34,11 +34,12 @@ from router.retrieval.retrievers import ToolVectors
 from router.store import current_folder
 from tests.support.quick import QUICK
 from tests.support.rows import edit, select
+from tests.support.small_encoder import vector_settings
 from tests.support.stores import OwnStore
 
 
 def _vectors(encoder: Path) -> dict[str, dict[str, Any]]:
-    return {"vectors": {"encoder": str(encoder)}}
+    return {"vectors": vector_settings(encoder)}
 
 
 def _built(catalog: Path, sections: dict[str, dict[str, Any]]) -> BuildReport:
@@ -205,7 +206,7 @@ _TABLES = ("tools", "parameters", "phrases", "vectors")
 
 @pytest.fixture
 def settings(catalog_folder: Path, encoder_folder: Path) -> CatalogSettings:
-    return load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    return load(catalog_folder, {"vectors": vector_settings(encoder_folder)}, environment={})
 
 
 def _content(folder: Path) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from tests.pipeline.enrichment.model_server import ModelServer, Reply, completio
 from tests.support.factories import make_expansion
 from tests.support.quick import QUICK
 from tests.support.rows import select, write_rows
+from tests.support.small_encoder import vector_settings
 
 _TOOLS = {
     "open_ticket": "Creates a ticket in the tracker.",
@@ -54,7 +55,7 @@ def run(tmp_path: Path, encoder_folder: Path) -> Any:
         folder.mkdir(exist_ok=True)
         write_rows(folder / "tools.jsonl", lines)
         model = {**server.settings().model_dump(exclude_unset=True), "generator": "openai", **fields}
-        sections = {**QUICK, "enrichment": model, "vectors": {"encoder": str(encoder_folder)}}
+        sections = {**QUICK, "enrichment": model, "vectors": vector_settings(encoder_folder)}
         return build(load(folder, sections, environment={}), workspace=tmp_path / "ws")
 
     return _run
@@ -231,7 +232,7 @@ def test_no_record_is_accused_without_words_and_an_order_in_it_is_reported_all_t
     rows = [{"id": f"t/{n}", "name": n, "provider": "t", "description": order} for n in ("list_a", "list_b", "list_c")]
     write_rows(tmp_path / "tools.jsonl", rows)
     write_rows(tmp_path / "expansions.jsonl", [{"id": "t/list_a", "user_phrases": ["what is in a"]}])
-    sections = {**QUICK, "enrichment": {"generator": "none"}, "vectors": {"encoder": str(encoder_folder)}}
+    sections = {**QUICK, "enrichment": {"generator": "none"}, "vectors": vector_settings(encoder_folder)}
     report = build(load(tmp_path, sections, environment={}), workspace=tmp_path / "ws")
     assert report.generators == {"file": 1}
     assert judged == {"t/list_a"}

@@ -18,6 +18,7 @@ from pipeline.settings import load
 from tests.pipeline.enrichment.model_server import ModelServer
 from tests.support.places import ROOT
 from tests.support.rows import select, write_rows
+from tests.support.small_encoder import vector_settings
 
 # Builds once for each stage, in a process of its own that is killed as the stage begins.
 _KILLED = """
@@ -68,7 +69,7 @@ def run(server: ModelServer, encoder_folder: Path) -> Any:
         asked = len(server.requests)
         model = {"generator": "openai", "base_url": server.base_url, "api_key": "sk-loopback", "contrast": contrast}
         overrides: dict[str, dict[str, Any]] = {
-            "vectors": {"encoder": str(encoder_folder)},
+            "vectors": vector_settings(encoder_folder),
             "enrichment": model,
             "tuning": {"calibrate": False},
         }

@@ -13,6 +13,7 @@ from pipeline.execution import Arguments, Batch, DirectExecution, SharedStorage,
 from pipeline.settings import load
 from router import Manifest
 from router.contract import CATALOG_DB
+from tests.support.small_encoder import vector_settings
 
 pytestmark = pytest.mark.nightly  # a process of its own; flows run stages on a worker in the gate
 
@@ -49,7 +50,7 @@ class OtherProcess(DirectExecution):
 def test_stages_in_another_process_build_the_same_snapshot(
     catalog_folder: Path, encoder_folder: Path, snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = load(catalog_folder, {"vectors": {"encoder": str(encoder_folder)}}, environment={})
+    settings = load(catalog_folder, {"vectors": vector_settings(encoder_folder)}, environment={})
     for module, constant in (("vectors.embedding", "_TEXTS_A_STAGE"), ("build.expanding", "_TOOLS_A_PART")):
         monkeypatch.setattr(f"pipeline.{module}.{constant}", 3)  # several batches
     (storage := tmp_path / "storage").mkdir()

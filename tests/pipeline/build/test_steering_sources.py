@@ -15,6 +15,7 @@ from pipeline.settings import load
 from router import Router
 from tests.support.quick import QUICK
 from tests.support.rows import write_rows
+from tests.support.small_encoder import vector_settings
 
 _HONEST = ("clock", "timer", "alarm")
 _HOSTILE = ("rhyme", "riddle", "limerick", "quiet")
@@ -36,7 +37,7 @@ class Catalog:
         write_rows(self.folder / "words.jsonl", ({"id": one, "user_phrases": [f"{said} {one[2:]}"]} for one in ids))
         listed = "".join(f'[[source]]\npath = "{source}.jsonl"\nformat = "jsonl"\n' for source in sources)
         (self.folder / "catalog.toml").write_text(f'[enrichment]\nexpansions = "words.jsonl"\n{listed}')
-        sections = {**QUICK, "vectors": {"encoder": str(self._encoder)}, "tuning": {"adapter": False}}
+        sections = {**QUICK, "vectors": vector_settings(self._encoder), "tuning": {"adapter": False}}
         return build(load(self.folder, sections, environment={}), workspace=self.workspace)
 
 

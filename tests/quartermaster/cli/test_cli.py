@@ -29,12 +29,13 @@ def test_build_prints_the_snapshots_folder_last(
     run: Run, catalog_folder: Path, encoder_folder: Path, own: Path
 ) -> None:
     build = ("build", catalog_folder, "--encoder", encoder_folder)  # the ledger has every vector
-    done = run(*build, "--force")
+    precision = {"QUARTERMASTER_VECTORS__PRECISION": "fp32"}
+    done = run(*build, "--force", **precision)
     assert done.returncode == 0, done.stderr
     folder = Path(done.stdout.splitlines()[-1])
     assert "8 of 8 records" in done.stdout
     assert "0 new, 0 changed, 0 removed since 20" in done.stdout
-    report = json.loads(run(*build, "--json").stdout)
+    report = json.loads(run(*build, "--json", **precision).stdout)
     assert (report["outcome"], report["embedded"], report["snapshot"]) == ("unchanged", 0, str(folder))
     assert (own / folder.name / "manifest.json").is_file()
 

@@ -20,6 +20,7 @@ from router.contract import ADAPTER, EncoderManifest, Manifest
 from router.fingerprint import file_sha256
 from router.tools.field_text import project_record
 from tests.support.factories import make_expansion, make_record
+from tests.support.small_encoder import vector_settings
 
 KEYS = np.arange(1_000, dtype=np.uint64)
 MAP = np.eye(4, dtype=np.float32)
@@ -131,7 +132,7 @@ def night(encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
                 tools.write(json.dumps({"id": f"t{n}", "name": f"do_{n}", "description": f"Does {n}."}) + "\n")
                 expansions.write(json.dumps({"id": f"t{n}", "when_to_use": "", "user_phrases": said}) + "\n")
         overrides = {
-            "vectors": {"encoder": str(encoder_folder)},
+            "vectors": vector_settings(encoder_folder),
             "tuning": {"calibrate": False, **tuning},
             "assessment": {"enabled": False},
             "ledger": {"backups": 0},

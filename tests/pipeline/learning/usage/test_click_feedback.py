@@ -23,6 +23,7 @@ from router.fingerprint import file_sha256
 from router.snapshot.snapshot import Snapshot
 from tests.support.factories import TOOLS
 from tests.support.quick import QUICK
+from tests.support.small_encoder import vector_settings
 
 IDS = [tool["id"] for tool in TOOLS]
 # A word of the house for each tool, which no catalog has; the encoder reads letters.
@@ -46,7 +47,7 @@ class Built:
     def build(self, **tuning: Any) -> BuildReport:
         sections: dict[str, dict[str, Any]] = {
             **QUICK,
-            "vectors": {"encoder": str(self._encoder), "precision": "fp32"},
+            "vectors": vector_settings(self._encoder),
             "tuning": {"calibrate": False, **tuning},
         }
         return build(load(self.catalog, sections, environment={}), workspace=self._workspace)
