@@ -5,6 +5,7 @@ reads it. All of it is the document's own word: it never says where a secret may
 """
 
 from collections.abc import Mapping
+from sys import intern
 from typing import Any, Literal
 
 import msgspec
@@ -35,6 +36,10 @@ class OperationParameter(msgspec.Struct, frozen=True, omit_defaults=True):
     explode: bool = False
     allow_reserved: bool = False
     media_type: str = ""
+
+    def __post_init__(self) -> None:
+        """Share the text of a style: msgspec omits a default by its identity, which a pickled text has not."""
+        msgspec.structs.force_setattr(self, "style", intern(self.style))
 
     @property
     def wire_name(self) -> str:
@@ -133,7 +138,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict without what is as by default, of which `from_json` makes an equal operation."""
-        row: dict[str, Any] = msgspec.to_builtins(self)
+        row: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))  # with lists, as JSON has no tuples
         return row
 
     @classmethod

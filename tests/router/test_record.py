@@ -1,6 +1,7 @@
 """The record: its JSON, its content, and what is never handed over of it."""
 
 import json
+import pickle
 from dataclasses import replace
 
 import msgspec
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from pipeline.records import record_hash
 from router.answer.results import RoutedTool
+from router.operation import Operation, OperationParameter
 from router.provider_formats.formats import Detail, ProviderFormat, VendorText
 from router.provider_formats.rendering import render
 from router.provider_formats.shaping import handed_record
@@ -79,6 +81,13 @@ def test_a_record_comes_back_from_its_json_and_from_a_snapshot(record: ToolRecor
     assert msgspec.convert(row, ToolRecord) == record
     store = RecordStore.of([ToolEntry(record, ())])
     assert store.complete_record(0) == record and store.entry(0).record == replace(record, outputs=(), links=())
+
+
+def test_an_operation_of_another_process_has_the_same_json() -> None:
+    operation = Operation("GET", "/charges", parameters=(OperationParameter("day", "query"),))
+    row = {"method": "GET", "path": "/charges", "parameters": [{"argument": "day", "place": "query"}]}
+    sent = pickle.loads(pickle.dumps(operation))
+    assert (sent, sent.to_json(), operation.to_json()) == (operation, row, row)
 
 
 @pytest.mark.parametrize("vendor_text", list(VendorText))
