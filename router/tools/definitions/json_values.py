@@ -86,16 +86,14 @@ def lenient_integer(digits: str) -> float:
 def value_at_pointer(document: Any, reference: str, hops: int = 0) -> Any:
     """Return the value at a local reference (`#/a/b~1c`, RFC 6901). Raises LookupError where there is none.
 
-    It may lead through so many other references, as where the `components` of an API document are one.
+    It may lead through so many other references in all, as where the `components` of an API document are one.
     """
-    value = document
-    anchor, *parts = reference.removeprefix("#").split("/")
-    if anchor:
-        raise LookupError(f"the reference {reference[:200]} is no JSON pointer")
-    for part in map(unescape_pointer_part, parts):
+    value, parts = document, _parts(reference)
+    while parts:
+        part = parts.pop()
         if hops and isinstance(value, dict) and part not in value and str(value.get("$ref")).startswith("#"):
-            value = value_at_pointer(document, value["$ref"], hops - 1)
-        if isinstance(value, Mapping) and part in value:
+            value, parts, hops = document, [*parts, part, *_parts(value["$ref"])], hops - 1
+        elif isinstance(value, Mapping) and part in value:
             value = value[part]
         # The limit on the length: Python refuses to parse thousands of digits.
         elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
@@ -103,6 +101,14 @@ def value_at_pointer(document: Any, reference: str, hops: int = 0) -> Any:
         else:
             raise LookupError(f"the reference {reference[:200]} points to nothing")
     return value
+
+
+def _parts(reference: str) -> list[str]:
+    """Return the keys of a local reference, the last first."""
+    anchor, *parts = reference.removeprefix("#").split("/")
+    if anchor:
+        raise LookupError(f"the reference {reference[:200]} is no JSON pointer")
+    return [*map(unescape_pointer_part, reversed(parts))]
 
 
 def unescape_pointer_part(part: str) -> str:

@@ -198,7 +198,16 @@ def _branching() -> Any:
     return {"anyOf": branches, "$defs": {str(number): {"anyOf": branches} for number in range(20)}}
 
 
-@pytest.mark.parametrize("make", [_wide, _long, _branching])
+def _winding() -> Any:
+    """A reference leads through twenty others, each of which leads through twenty of the next."""
+    place: dict[str, Any] = {}
+    for level in range(6, -1, -1):
+        way = "#/$defs" if level == 0 else "#/$defs" + "/next" * (level - 1) + "/here" * 20 + "/next"
+        place = {"here": {"$ref": way}, "next": place}
+    return {**_properties(a={"$ref": "#/$defs" + "/next" * 6 + "/here/next"}), "$defs": place}
+
+
+@pytest.mark.parametrize("make", [_wide, _long, _branching, _winding])
 def test_a_hostile_schema_costs_little_and_gives_few_short_rows(make: Any) -> None:
     schema = make()
     started = time.thread_time()
