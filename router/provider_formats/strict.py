@@ -46,14 +46,14 @@ class _StrictConversion:
     """The conversion of one schema: its counts so far, and the definitions that it needs.
 
     `pending` are definitions yet to be converted, `edges` the definitions that each refers to, `within` the one that is
-    being converted.
+    being converted; None is the schema itself.
     """
 
     root: Schema
     limits: StrictLimits
     pending: list[str] = field(default_factory=list)
-    edges: dict[str, set[str]] = field(default_factory=dict)
-    within: str = ""
+    edges: dict[str | None, set[str]] = field(default_factory=dict)
+    within: str | None = None
     properties: int = 0
     values: int = 0
     characters: int = 0

@@ -80,6 +80,11 @@ def test_a_recursive_schema_is_strict_at_openai_alone() -> None:
         strict_schema(root, ANTHROPIC)
 
 
+def test_a_definition_without_a_name_is_no_recursion_by_itself() -> None:
+    root = {**of(list={"$ref": "#/$defs/"}), "$defs": {"": {"type": "string"}}}
+    assert strict_schema(root, ANTHROPIC)["$defs"] == root["$defs"]
+
+
 @pytest.mark.parametrize(
     ("properties", "why"),
     [
