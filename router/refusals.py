@@ -28,7 +28,7 @@ def is_panic(error: BaseException) -> bool:
 class damage_refused:
     """Raise SnapshotInvalid, with a sentence and the cause, for DAMAGE, panics and `others` inside the block."""
 
-    # A generator would take twice as long, and a list of a request opens a block for each new word.
+    # As a generator it would take twice as long, and a search by words opens a block for each new word of a request.
 
     def __init__(self, sentence: str, *others: type[Exception]) -> None:
         self._sentence, self._kinds = sentence, (*DAMAGE, *others)

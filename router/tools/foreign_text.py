@@ -103,8 +103,8 @@ def _stop_words(text: str) -> tuple[Counter[str], Counter[str], int]:
     folded = {
         word.casefold()
         for before, chunk in pairwise(["", *_BETWEEN_WORDS.split(text)])
-        # No identifiers and addresses. No names within a sentence, and no abbreviations, whose words are stop words of
-        # other languages: Las Vegas, AI.
+        # Identifiers and addresses are no words. Names within a sentence (Las Vegas) and abbreviations (AI) may be
+        # stop words of other languages, and are not counted.
         if (word := chunk.strip(_PUNCTUATION)).isalpha() and len(word) <= _LONGEST_STOP_WORD and not word.isupper()
         if before[-1:] in _SENTENCE_ENDS or not word[0].isupper()
     }

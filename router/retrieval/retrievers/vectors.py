@@ -12,10 +12,10 @@ from router.errors import SnapshotInvalid
 from router.retrieval.arrays import load_array, load_offsets
 
 _LEVELS = 127
-# A request's numbers become whole ones of 23 bits, as a float32 has, and each of these four signed bytes, of which the
-# last is zero: a pass over the vectors multiplies all, and numkong takes less time for four than for three.
+# A number of a request becomes a whole one of 23 bits, as many as a float32 has, in four signed bytes. The last byte is
+# zero: one pass over the vectors multiplies all, and numkong takes less time for four than for three.
 _MOST = _LEVELS * (2 * _LEVELS) ** 2
-_SIGNED = 0x808080  # added and taken by XOR, it makes the lower bytes of a whole number signed ones
+_SIGNED = 0x808080  # added, then taken out by XOR, it makes a whole number's lower bytes signed
 _WORTH = np.array([1, 2**8, 2**16, 2**24], np.float64)  # of each byte; sums of so few bits are exact
 _BLOCK = 16_384  # vectors compared at once, so that their products stay in the core's cache
 
