@@ -26,7 +26,6 @@ _NUMBERED = re.compile(
 )
 _SAID_ID = re.compile(r"\b(?:id|ids|identifier|uuid|slug)\b[\s:=]{0,3}(?:is |of |= ?)?[\"'`#]?\w*\d", re.IGNORECASE)
 _POINT = re.compile(r"-?\d{1,3}\.\d+\s?°?\s?[NS]?\s?[,;/ ]\s?-?\d{1,3}\.\d+|\d\s?°", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
 _MINE = re.compile(r"\b(?:my|mine|our|ours|myself)\b", re.IGNORECASE)
 _MOST_READ = 4_000  # characters
 
@@ -52,7 +51,7 @@ def find_identifiers(request: str) -> RequestIdentifiers:
     """Return the identifiers in a request; only its first 4,000 characters are read."""
     text = request[:_MOST_READ]
     says_mine = _MINE.search(text) is not None
-    if not _DIGIT.search(text) and "://" not in text:
+    if not any(map(str.isdigit, text)) and "://" not in text:
         return RequestIdentifiers("www." in text, False, says_mine, frozenset())
     opaque = any(pattern.search(text) for pattern in (_URL, _UUID, _SAID_ID)) or any(
         not _DATED.fullmatch(match.group()) for match in _TOKEN.finditer(text)
