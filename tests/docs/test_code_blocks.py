@@ -35,6 +35,7 @@ from tests.support.places import ROOT
 from tests.support.providers.anthropic_messages import MessagesServer
 from tests.support.providers.openai_responses import ResponsesServer
 from tests.support.providers.openai_searching_model import search_then_call
+from tests.support.small_encoder import vector_settings
 
 # Held by tests of their own, beside what they need: a server, Prefect, a bucket, a framework.
 ELSEWHERE = {"serve", "schedule", "prefect", "bucket", "framework"}
@@ -58,7 +59,9 @@ def _each_page() -> Iterator[Any]:
 @pytest.fixture
 def variables(page: Path, encoder_folder: Path, request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     """The environment of a page's commands: a small encoder, and a Prefect of their own where one runs a flow."""
-    environment = {"QUARTERMASTER_VECTORS__ENCODER": str(encoder_folder)}
+    environment = {
+        f"QUARTERMASTER_VECTORS__{key.upper()}": value for key, value in vector_settings(encoder_folder).items()
+    }
     if any("--flow" in line for line in commands(page=page)):  # its database takes seconds to make
         home = shutil.copytree(request.getfixturevalue("prefect_home"), tmp_path / "prefect")
         environment["PREFECT_HOME"] = str(home)
