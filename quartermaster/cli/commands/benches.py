@@ -85,7 +85,7 @@ def build_both(
         bars.start("resolve", None)
         serving = encoder_serving(serving_folder(SnapshotStore(workspace, settings.name)))
         sides.append((settings, vectors.resolve_encoder(settings.vectors, bars, serving)))
-    first, second = (model and (model.revision, model.query_prefix) for _, model in sides)
+    first, second = (model and (model.revision, model.query_prefix, model.document_prefix) for _, model in sides)
     if first == second:
         model = sides[0][1]
         same = f"{model.name}, revision {model.revision}" if model else "none"
