@@ -61,6 +61,7 @@ def test_orders_in_a_description_reach_no_model_and_no_index(router: Router, sna
 
 
 @pytest.mark.nightly
+@pytest.mark.usefixtures("snapshot")  # the first night
 def test_no_skill_is_needed_first_or_needs_another_and_what_changed_of_one_is_told_by_name(
     folder: Path, tmp_path: Path
 ) -> None:
