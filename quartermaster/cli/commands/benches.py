@@ -83,7 +83,7 @@ def build_both(
         publish = settings.publish.model_copy(update={"quarantine": False, "keep": 1})
         settings = settings.model_copy(update={"tuning": tuning, "publish": publish})
         bars.start("resolve", None)
-        serving = encoder_serving(serving_folder(SnapshotStore(workspace, settings.name)))
+        serving = encoder_serving(serving_folder(SnapshotStore(workspace, settings.name)), bars.note)
         sides.append((settings, vectors.resolve_encoder(settings.vectors, bars, serving)))
     first, second = (model and (model.revision, model.query_prefix, model.document_prefix) for _, model in sides)
     if first == second:
